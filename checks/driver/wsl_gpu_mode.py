@@ -13,6 +13,7 @@ WSL has no NVIDIA driver of its own: it uses Windows' driver through `/dev/dxg`.
   only.
 - WSL or the Windows driver is too old for the other.
 - A Linux driver or `nvidia-utils` was installed inside WSL, and its `nvidia-smi` or `libcuda.so` is found first.
+- It is WSL 1, which translates Linux' calls and has no GPU at all; its kernel calls itself 4.4.0-…-Microsoft.
 - The Windows account, or a virtual machine around Windows, does not pass the GPU on.
 
 ## How to tell
@@ -27,7 +28,19 @@ right one: where it works and plain `nvidia-smi` does not, a Linux package is in
   [WSL 14339](https://github.com/microsoft/WSL/issues/14339): the message, and an L40S on Windows Server
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Host, Torch
+
+# WSL 1 answers as this kernel, whatever Windows; WSL 2 has a Linux of its own, 5.15.90.1-microsoft-standard-WSL2.
+WSL_1 = re.compile(r"4\.4\.0-\d{4,6}-Microsoft")
+MOVE = Fix(
+    "In Windows: move this distribution to WSL 2, which has the GPU",
+    "wsl --set-version DISTRIBUTION 2",
+    source="https://learn.microsoft.com/windows/wsl/basic-commands",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -54,3 +67,11 @@ check = Check(
     ],
     no_reproduction="needs Windows",
 )
+
+
+@check.environment
+def environment(host: Host, torch: Torch | None) -> Iterator[Finding]:
+    """It is WSL 1, and a torch for GPUs."""
+    if WSL_1.fullmatch(host.kernel) and torch is not None and torch.cuda and not torch.cuda_available:
+        message = "this is WSL 1, which has no GPU: nothing in it can use one, whatever is installed"
+        yield check.found(message, evidence=[Evidence(f"kernel {host.kernel}")], fixes=[MOVE])

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.facts import Driver, Gpu, Gpus, Python, Torch, TorchDevice, Torchvision
+from gpudoctor.facts import Driver, Gpu, Gpus, Host, Python, Torch, TorchDevice, Torchvision
 from gpudoctor.importers.collect_env_torch import LOCAL, VERSION, built_for
 
 # "2022-11-11 08:08:37,084 - mmdeploy - INFO - " of a logger, "'CUDA available': True," of pprint
@@ -17,10 +17,13 @@ _LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO
 _FIELD = re.compile(
     r"[{'\"*-]{0,3}\s?[`'\"]?(?P<key>CUDA available|GPU available|GPU \d{1,2}(?:,\d{1,2}){0,63}(?: Compute Capability)?"
     r"|GPU type|GPU number|CUDA Driver Version|Driver version|PyTorch(?: version(?: \(GPU\?\))?)?"
-    r"|TorchVision|torchvision|Python(?: version)?)"
+    r"|TorchVision|torchvision|Python(?: version)?|Platform)"
     r"[`'\"]?(?:\s{0,8}:\s{0,8}|\s{2,60})(?P<value>\S.{0,400})"
 )
 _DRIVER = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
+_PLATFORM = re.compile(
+    r"Linux-(?P<kernel>\S{1,160}?)-(?P<machine>x86_64|aarch64|ppc64le)(?:-(?!x86_64-with)|$)"
+)
 _RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
 _FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
 _CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
@@ -72,7 +75,16 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
         if vision
         else None,
         "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
+        "host": _host(fields.get("Platform", "")),
     }
+
+
+def _host(platform: str) -> Host | None:
+    running = _PLATFORM.match(platform)
+    if running is None:
+        return None
+    wsl = "microsoft" in platform.lower()
+    return Host(system="Linux", kernel=running["kernel"], machine=running["machine"], wsl=wsl)
 
 
 def different_devices(lines: list[str]) -> list[Gpu]:

@@ -35,6 +35,14 @@ _ASKED = "torch.__version__"
 _WANTED = re.compile(r"\binstall\b|\bdownload|https?://|\buninstall|\bupgrad|\bdowngrad", re.IGNORECASE)
 
 
+# Nor is what a page asks for, what the authors had, or what was tried.
+_OF_OTHERS = re.compile(
+    r"\b(?:requir|recommend|read ?me|suggest|support|tested|paper|author|your|instruct|try|tried|switch|chang|should"
+    r"|need|want|instead|works?\b|worked|compatib)",
+    re.IGNORECASE,
+)
+
+
 def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     """Read a torch of which the build is told by its version; ``None`` where there is none, or more than one.
 
@@ -50,7 +58,7 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
             printed = _PRINTED.match(line[:80]) if _ASKED in last else None
             if printed is not None:
                 found[printed["version"]] = printed
-        if "uda" in line[:400].lower() and not _WANTED.search(line[:400]):
+        if "uda" in line[:400].lower() and not (_WANTED.search(line[:400]) or _OF_OTHERS.search(line[:400])):
             beside |= dict(_beside(line[:400]))
         last = line or last
     installed = next((d.version for d in listed if d.name == "torch"), None)

@@ -41,7 +41,7 @@ _STARTED = re.compile(
 # mpirun's and horovodrun's "-x NAME=VALUE"; what DeepSpeed's launcher says that it passes on
 _PASSED_ON = re.compile(r"(?:^|.{0,2000}\s)-x [A-Z][A-Z0-9_]{1,79}=\S")
 _LAUNCHED = re.compile(
-    r"\[launch\.py:\d{1,5}:main\] \d{1,5} (?P<name>[A-Z][A-Z0-9_]{1,79})=(?P<value>\S{1,200})$"
+    r"\[launch\.py:\d{1,5}:main\] \d{1,5} (?P<name>[A-Z][A-Z0-9_]{1,79})[= ](?P<value>\S{1,200})$"
 )
 _JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
 _OF_JOB = {
@@ -103,7 +103,11 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in lines:
-        if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
+        if (
+            "_" not in line[:200]
+            or ("=" not in line[:200] and "[launch.py:" not in line)
+            or line.startswith(("#", "//"))
+        ):
             continue
         row = _COMMENT.sub("", without_prompt(line[:2000]))
         if (

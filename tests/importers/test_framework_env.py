@@ -114,6 +114,7 @@ def test_a_torch_of_unknown_build_is_not_taken_for_one_without_cuda(facts_of):
 
 FACTORY = """\
 - `llamafactory` version: 0.9.2.dev0
+- Platform: Linux-5.15.0-117-generic-x86_64-with-glibc2.35
 - Python version: 3.10.16
 - PyTorch version: 2.6.0+cu124 (GPU)
 - GPU type: NVIDIA L40S
@@ -135,3 +136,4 @@ def test_the_first_device_alone(text, count, facts_of):
     assert (torch.version, torch.cuda_available, torch.device_count) == ("2.6.0+cu124", True, count)
     assert [device.name for device in torch.devices] == ["NVIDIA L40S"]
     assert "gpus" not in facts
+    assert (facts["host"].kernel, facts["host"].machine) == ("5.15.0-117-generic", "x86_64")

@@ -537,3 +537,13 @@ def test_excerpts(facts_of):
         '<gpu id="00000000:82:00.0">\n<product_name>GeForce GTX 1080 Ti</product_name>\n<uuid>GPU-b8c7</uuid>\n'
     )["gpus"].devices
     assert (gpu.name, gpu.pci_address) == ("GeForce GTX 1080 Ti", "0000:82:00.0")
+
+
+def test_a_refusal_that_another_program_quotes(facts_of):
+    words = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"
+    quoted = (
+        f'nvidia.py:168 - return with error (code 9): b"{words}. Make sure that"\nDriver Version: 410.73\n'
+    )
+    assert facts_of(quoted)["gpus"].error_code == 9
+    prose = f"I once had {words}, and not any more.\nDriver Version: 410.73\n"
+    assert "gpus" not in facts_of(prose)

@@ -32,7 +32,9 @@ def test_a_build_that_is_told(text, version, cuda, facts_of):
         # no wheel of that release is for it: it is the toolkit's, or the driver's
         "torch 2.1.0, cuda 12.2",
         "pip install torch==1.11.0, cuda 10.2",
-        "torch 1.9 cuda 10.2 fails, torch 1.9 cuda 11.1 works",
+        "torch 1.9 cuda 10.2 fails, torch 1.9 cuda 11.1 fails",
+        "the README asks for pytorch 1.7.1 and cuda 10.1",
+        "We tested it with PyTorch 1.11.0, CUDA 10.2",
     ],
 )
 def test_none_or_more_than_one(text, facts_of):

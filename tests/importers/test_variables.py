@@ -20,6 +20,7 @@ POD = "containers:\n- env:\n  - name: NCCL_IB_HCA\n    value: mlx5_0\n  - name: 
         ),
         ("mpirun -np 16 \\\n  -x NCCL_P2P_DISABLE=1 \\\n  -x NCCL_IB_HCA=mlx5_0:1 \\\n  python train.py", 2),
         ("[2026-03-04 05:00:01,207] [INFO] [launch.py:138:main] 0 NCCL_P2P_DISABLE=1", 1),
+        ("[2021-03-04 05:00:01,207] [INFO] [launch.py:71:main] 0 NCCL_P2P_DISABLE 1", 1),
     ],
 )
 def test_what_was_set(text, variables, facts_of):

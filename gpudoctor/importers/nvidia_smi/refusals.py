@@ -21,6 +21,10 @@ _QUOTED = re.compile(r"[\"'`=:] ?Failed to initialize NVML: (?P<error>[A-Z][\w /
 _MISMATCH = re.compile(r"\bnvml ?: (?P<error>Driver/library version mismatch)", re.IGNORECASE)
 # It prints these words for NVML_ERROR_DRIVER_NOT_LOADED.
 _NOT_LOADED = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"
+# b"NVIDIA-SMI has failed because it couldn't …" of a program that ran it
+_QUOTED_NOT_LOADED = re.compile(
+    r"[\"'`](?P<error>NVIDIA-SMI has failed because it couldn.{1,3}t communicate with the NVIDIA driver)"
+)
 _NO_DEVICES = "No devices were found"
 # "GPU 0000:0B:00.0: Unknown Error", "GPU0000:65:00.0: …", "GPU3: 0000:5F:00.0: …", "GPU2: Unknown Error"
 _HANDLE = re.compile(
@@ -65,6 +69,12 @@ def read(lines: Iterable[str]) -> Refusal:
         elif refusal.error is None and line.startswith("NVIDIA-SMI has failed"):
             refusal.error = line[:300]
             refusal.error_code = 9 if line.startswith(_NOT_LOADED) else None
+        elif (
+            refusal.error is None
+            and "NVIDIA-SMI has" in line
+            and (quoted := _QUOTED_NOT_LOADED.search(line[:2000]))
+        ):
+            refusal.error, refusal.error_code = quoted["error"], 9
         elif (
             refusal.error_code is None
             and "version mismatch" in line
