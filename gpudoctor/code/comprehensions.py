@@ -43,7 +43,8 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         results += states if isinstance(node.key, ast.Name) else []  # the same keys still
         return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = frame.program.evaluate(inner, node.elt)
-    paired = isinstance(node.elt, ast.Tuple) and isinstance(node.elt.elts[0], ast.Name)
+    elements = node.elt.elts if isinstance(node.elt, ast.Tuple) else []  # none in ``() for x in y``
+    paired = bool(elements) and isinstance(elements[0], ast.Name)
     return Value(
         Known.SEQUENCE,
         EVERY_NTH if every_nth else None,
