@@ -35,13 +35,17 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import (
     PREFIXES,
+    UNKNOWN,
+    Call,
     CheckpointFile,
     Comparison,
     Format,
+    Known,
     Outcome,
     Prefix,
     Script,
     StateDict,
+    Value,
     copying,
     loads,
     saved_wrappers,
@@ -156,7 +160,8 @@ check = Check(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """The wrapper's own state_dict goes into the file: an error where the bare model is to take it."""
+    """The wrapper's own state_dict goes into the file: an error where the bare model is to take it, or the reverse."""
+    yield from into_wrapper(script)
     for saved in saved_wrappers(script):
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
@@ -185,6 +190,55 @@ def code(script: Script) -> Iterator[Finding]:
             location=saved.state.place,
             fixes=[PREPARED if saved.wrapper.type.startswith("accelerate.") else unwrapped(prefix)],
         )
+
+
+def into_wrapper(script: Script) -> Iterator[Finding]:
+    """Report a wrapper that is given what the script saves of the model inside it."""
+    for call in script.methods("load_state_dict", "ddp", "dp"):
+        wrapper = script.things[call.receiver.thing] if call.receiver.known is Known.THING else None
+        given = call.value("state_dict")
+        thing = script.thing(given, "checkpoint")
+        made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
+        lax = call.starred or call.value("strict").literal is False or "try" in call.contexts
+        if wrapper is None or wrapper.kind not in ("ddp", "dp") or made < 0 or lax:
+            continue
+        found = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
+        found = [(saved, value) for saved, value in found if same_file(saved, script.calls[made])]
+        states = [script.thing(value, "state_dict") for _, value in found]
+        if states and all(state is not None and state.inner == wrapper.inner >= 0 for state in states):
+            yield check.found(
+                f"{call.text} is that of the wrapper (line {wrapper.place.line}), whose keys begin with module., and what "
+                f"line {found[0][0].place.line} saves has the keys of the model inside it",
+                location=call.place,
+                fixes=[INSIDE],
+            )
+            return
+
+
+INSIDE = Fix(
+    "Load it into the model inside",
+    "model.module.load_state_dict(state)",
+    Kind.EDIT,
+)
+
+
+def stored(saved: Call, given: Value) -> Value:
+    """Return what a file holds where it is read: all of it, or one of its entries."""
+    whole = saved.value("obj")
+    if not given.text.startswith("checkpoint["):
+        return whole
+    keys = whole.literal if whole.known is Known.MAPPING and isinstance(whole.literal, tuple) else ()
+    return next(
+        (v for k, v in zip(keys, whole.items, strict=False) if f"checkpoint[{k!r}]" == given.text), UNKNOWN
+    )
+
+
+def same_file(saved: Call, read: Call) -> bool:
+    """Return whether a file that is read is surely the one that is saved, by its path."""
+    one, other = saved.arguments.get("f"), read.arguments.get("f")
+    if one is None or other is None or one.text != other.text:
+        return False
+    return one.value.is_literal or "." in one.text or one.text.isupper()
 
 
 @check.log

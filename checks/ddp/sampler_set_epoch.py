@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
         if any(call.reached or not made.reached for call in unknown):
             continue  # of something that is not known here, and may be this sampler
         told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
-        if any(call.loops or not call.reached for call in told):
+        if any((call.loops or not call.reached) and not _once(call) for call in told):
             continue
         loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
         if any(True for _ in script.methods("set_epoch", "loader")):
@@ -74,10 +74,21 @@ def code(script: Script) -> Iterator[Finding]:
         again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)
         if again or any(_without_epoch(script, loader) for loader in loaders):
             how = f"line {told[0].place.line} tells it one once" if told else "nothing calls its set_epoch"
+            if any(call.loops for call in told):
+                how = f"line {told[0].place.line} tells it one of them alone"
             yield check.found(
                 f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
                 location=sampler.place,
             )
+
+
+def _once(call: Call) -> bool:
+    """Return whether a call in a loop stands under a test that holds for one number of the loop alone: ``epoch == 0``."""
+    loop = call.within("epoch")
+    return loop is not None and any(
+        c.kind == "if" and not c.negated and re.fullmatch(rf"{re.escape(loop.target)} == \d+", c.text)
+        for c in call.conditions
+    )
 
 
 def _anew(call: Call) -> bool:

@@ -189,12 +189,20 @@ def _of_one_gpu(script: Script) -> Iterator[Finding]:
     for call in script.named("<bare>.module.__get__"):
         wrapper = script.thing(call.receiver, "dp", "ddp")
         made = script.made_by(wrapper) if wrapper is not None else None
-        if wrapper is None or made is None or not _by_device_count(made) or "try" in call.contexts:
+        if wrapper is None or made is None or "try" in call.contexts:
+            continue
+        option = None if _by_device_count(made) else _by_option(made)
+        if option is None and not _by_device_count(made):
             continue
         if call.reached == made.reached and not _tells(call, made):
+            bare = (
+                "with one GPU nothing wraps the model"
+                if option is None
+                else f"without {option} nothing wraps the model"
+            )
+            asks = "asks for several" if option is None else "asks for it"
             yield check.found(
-                f"`{call.text}`: with one GPU nothing wraps the model (line {wrapper.place.line} asks for several), and it has no "
-                "module",
+                f"`{call.text}`: {bare} (line {wrapper.place.line} {asks}), and it has no module",
                 severity=Severity.WARNING,
                 location=call.place,
                 fixes=[UNWRAPPED],
@@ -209,7 +217,9 @@ def _of_prepared(script: Script) -> Iterator[Finding]:
     said = set()
     for call in script.calls:
         wrapper = script.thing(call.receiver, "prepared") if call.receiver.known is Known.THING else None
-        if wrapper is None or wrapper.number not in used or not wrapper.type.startswith("accelerate."):
+        if wrapper is None or not wrapper.type.startswith("accelerate."):
+            continue
+        if not {wrapper.number, wrapper.inner} & used:
             continue
         asked = call.name.removesuffix(".__get__").rpartition(".")[2]
         passed = (
@@ -285,6 +295,14 @@ def _by_device_count(made: Call) -> bool:
         return False
     counted = any(item.known is Known.DEVICE_COUNT for item in tests[0].value.items)
     return "device_count() > 1" in tests[0].text or (counted and tests[0].value.text == "Gt")
+
+
+def _by_option(made: Call) -> str | None:
+    """Return the one switch of the command line under which a model is wrapped, ``None`` where something else decides."""
+    tests = [condition for condition in made.conditions if condition.kind == "if"]
+    if len(tests) != 1 or tests[0].negated or tests[0].early or tests[0].value.known is not Known.ARGUMENT:
+        return None
+    return tests[0].text
 
 
 def _tells(call: Call, made: Call) -> bool:

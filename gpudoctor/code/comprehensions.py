@@ -43,12 +43,13 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         results += states if isinstance(node.key, ast.Name) else []  # the same keys still
         return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = frame.program.evaluate(inner, node.elt)
-    first = node.elt.elts[0] if isinstance(node.elt, ast.Tuple) and node.elt.elts else None
+    elements = node.elt.elts if isinstance(node.elt, ast.Tuple) else []  # none in ``() for x in y``
+    paired = bool(elements) and isinstance(elements[0], ast.Name)
     return Value(
         Known.SEQUENCE,
         EVERY_NTH if every_nth else None,
         text="comprehension",
-        items=(result, *(states if isinstance(first, ast.Name) else [])),
+        items=(result, *(states if paired else [])),
         by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )

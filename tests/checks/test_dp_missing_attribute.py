@@ -41,6 +41,45 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+from accelerate import Accelerator
+from net import Net
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.prepare()
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def step(self, batch):
+        loss = self.model.loss_of(batch)  # <-
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+job = Job()
+for batch in torch.ones(4, 2, 2):
+    job.step(batch)
+""",
+    """
+import argparse
+import torch
+from torch import nn
+from net import build
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--several", action="store_true")
+args = parser.parse_args()
+model = build().cuda()
+if args.several:
+    model = nn.DataParallel(model)
+head = list(model.module.head.parameters())  # <-
+""",
+    """
+import torch
 from nets import VAE
 
 model = torch.nn.DataParallel(VAE()).cuda()
@@ -217,6 +256,61 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+from net import Net
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.prepare()
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def step(self, batch):
+        loss = self.accelerator.unwrap_model(self.model).loss_of(batch)
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+job = Job()
+for batch in torch.ones(4, 2, 2):
+    job.step(batch)
+""",
+    """
+import argparse
+import torch
+from torch import nn
+from net import build
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--several", action="store_true")
+args = parser.parse_args()
+model = build().cuda()
+if args.several:
+    model = nn.DataParallel(model)
+bare = model.module if args.several else model
+head = list(bare.head.parameters())
+""",
+    """
+import argparse
+import torch
+from torch import nn
+from net import build
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--several", action="store_true")
+args = parser.parse_args()
+model = build().cuda()
+if args.several:
+    model = nn.DataParallel(model)
+if isinstance(model, nn.DataParallel):
+    model = model.module
+""",
     """
 import torch
 from torch import nn

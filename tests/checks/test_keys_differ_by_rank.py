@@ -85,6 +85,16 @@ FINE = [
 import torch
 import torch.distributed as dist
 
+dist.init_process_group("gloo")
+losses = {"box": torch.zeros(1)}
+empty = [() for _ in losses]
+for value in losses.values():
+    dist.all_reduce(value)
+""",
+    """
+import torch
+import torch.distributed as dist
+
 def main():
     dist.init_process_group("gloo")
     metrics = {"loss": torch.zeros(1)}

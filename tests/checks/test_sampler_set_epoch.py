@@ -42,6 +42,28 @@ def main(args):
 """
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+data = TensorDataset(torch.ones(64, 4))
+sampler = DistributedSampler(data)  # <-
+loader = DataLoader(data, sampler=sampler)
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+for epoch in range(4):
+    if epoch == 0:
+        sampler.set_epoch(epoch)
+    for (batch,) in loader:
+        model(batch.cuda()).sum().backward()
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
@@ -286,6 +308,28 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+data = TensorDataset(torch.ones(64, 4))
+sampler = DistributedSampler(data)
+loader = DataLoader(data, sampler=sampler)
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+for epoch in range(4):
+    if epoch > 0:
+        sampler.set_epoch(epoch)
+    for (batch,) in loader:
+        model(batch.cuda()).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

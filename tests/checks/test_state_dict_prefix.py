@@ -255,6 +255,26 @@ def main(device):
 main("cuda")
 """,
     """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+if os.path.exists("last.pt"):
+    state = torch.load("last.pt", map_location="cpu", weights_only=True)
+    model.load_state_dict(state["net"])  # <-
+for step in range(10):
+    model(torch.ones(2, 4).cuda()).sum().backward()
+if dist.get_rank() == 0:
+    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
+dist.destroy_process_group()
+""",
+    """
 from collections import OrderedDict
 import torch
 
@@ -524,6 +544,66 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+if os.path.exists("last.pt"):
+    state = torch.load("last.pt", map_location="cpu", weights_only=True)
+    model.module.load_state_dict(state["net"])
+for step in range(10):
+    model(torch.ones(2, 4).cuda()).sum().backward()
+if dist.get_rank() == 0:
+    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+if os.path.exists("last.pt"):
+    state = torch.load("last.pt", map_location="cpu", weights_only=True)
+    model.load_state_dict(state["net"], strict=False)
+for step in range(10):
+    model(torch.ones(2, 4).cuda()).sum().backward()
+if dist.get_rank() == 0:
+    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+if os.path.exists("last.pt"):
+    state = torch.load("wrapped.pt", map_location="cpu", weights_only=True)
+    model.load_state_dict(state["net"])
+for step in range(10):
+    model(torch.ones(2, 4).cuda()).sum().backward()
+if dist.get_rank() == 0:
+    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
+dist.destroy_process_group()
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel
