@@ -149,7 +149,9 @@ LEAVING = late_pattern(
     re.IGNORECASE,
 )
 """The name of a function with which a program ends, when all is done."""
-REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
+REPORT = late_pattern(
+    r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc"
+)
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
     r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
