@@ -38,6 +38,7 @@ check = Check(
         r"[Cc]ould not select device driver .{0,20}with capabiliti?es:? \[\[(?:gpu|compute|utility|nvidia)",
         r"[Uu]nknown (?:or invalid )?runtime (?:name: |specified )\"?nvidia",
         r"exec: \\?\"nvidia-container-(?:runtime(?:-hook)?|toolkit|cli)\\?\": executable file not found",
+        r"fork/exec \S*/nvidia-container-runtime: no such file or directory",
         r"\[ERROR\] Command not found: nvidia-container-cli",  # enroot
         r"unresolvable CDI devices (?P<device>nvidia\.com/gpu=[\w:-]+)",
         r"no runtime for \\?\"nvidia\\?\" is configured",

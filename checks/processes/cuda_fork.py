@@ -38,6 +38,8 @@ check = Check(
         r"Cannot re-initialize (?P<device>\w+) in forked subprocess",
         r"(?P<device>CUDA) has been initialized before the `?notebook_launcher\b",
         r"can't create new processes if (?P<device>CUDA) is already initialized",
+        r"avoid running any instruction using `?torch\.(?P<device>cuda)`? in any cell",
+        r"when verifying a stable environment for the notebook launcher.{0,250}causing (?P<device>CUDA) to be init",
         r"the `?Accelerator`? should only be initialized inside your training function",
         Symptom(
             r"(?:(?P<device>CUDA) error|Cuda failure(?: 3)?|cuda runtime error \(3\) ?):? '?initialization error|"

@@ -70,6 +70,7 @@ STATUS = late_pattern(
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
     r"Virtual timer expired|Killed +timeout)\b|"
+    r"^Number of errored trials: [1-9]|\bOCI runtime (?:create|exec|start) failed\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -81,7 +82,7 @@ BAD = late_pattern(
     rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
-    r"^(?:error_file|traceback|exitcode) *:|"
+    r"^(?:error_file|traceback|exitcode) *:|/error\.txt\b|"
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error)[\"']|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|\bgiving up\b(?! on)|"
@@ -150,7 +151,9 @@ LEAVING = late_pattern(
     re.IGNORECASE,
 )
 """The name of a function with which a program ends, when all is done."""
-REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
+REPORT = late_pattern(
+    r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc"
+)
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
     r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"

@@ -26,6 +26,15 @@ EXAMPLES = {
         "training function. Restart your notebook"
     ): MESSAGE,
     (
+        "ValueError: To launch a multi-GPU training from your notebook, you need to avoid running any instruction using "
+        "`torch.cuda` in any cell. Restart your notebook and make sure no cells use any CUDA function."
+    ): MESSAGE,
+    (
+        "RuntimeError: An issue was found when verifying a stable environment for the notebook launcher.This likely stems from "
+        "an outside import causing issues once the `notebook_launcher()` is called. Please review your imports and test them "
+        "when running the `notebook_launcher()` to identify which one is problematic and causing CUDA to be initialized."
+    ): MESSAGE,
+    (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 2.\nOriginal Traceback (most recent call last):\n"
         "RuntimeError: CUDA error: initialization error"
     ): MESSAGE,
@@ -35,6 +44,7 @@ EXAMPLES = {
     ): MESSAGE,
 }
 NOT_THIS = [
+    "An issue was found when verifying a stable environment for the notebook launcher. Please review your imports",
     "CUDA was previously initialized. We must use the `spawn` multiprocessing start method.",
     "RuntimeError: CUDA error: initialization error",
     "RuntimeError: context has already been set",

@@ -11,6 +11,11 @@ EXAMPLES = {
         MESSAGE + REASON
     ),
     "docker: Error response from daemon: unknown or invalid runtime name: nvidia.": MESSAGE + REASON,
+    (
+        "      Message:      failed to create containerd task: failed to create shim task: OCI runtime create failed: unable to "
+        "retrieve OCI runtime error (open /run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/2f00/log.json: no such file "
+        "or directory): fork/exec /usr/bin/nvidia-container-runtime: no such file or directory: unknown"
+    ): MESSAGE + REASON,
     "docker: Error response from daemon: Unknown runtime specified nvidia.": MESSAGE + REASON,
     'Error: exec: "nvidia-container-runtime-hook": executable file not found in $PATH: unknown.': MESSAGE
     + REASON,
@@ -20,6 +25,7 @@ EXAMPLES = {
     'Failed to create pod sandbox: rpc error: no runtime for "nvidia" is configured': MESSAGE + REASON,
 }
 NOT_THIS = [
+    "OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file or directory: unknown",
     "docker: Error response from daemon: unknown or invalid runtime name: kata.",
     'could not select device driver "fuse" with capabilities: [[storage]]',
     "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown",

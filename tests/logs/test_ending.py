@@ -80,6 +80,19 @@ def test_a_launcher_that_ends_its_processes_last_of_all_had_a_reason():
     assert explain(f"{ends}{TRAINED}{TRAINED}{TRAINED}").worst() is None
 
 
+def test_a_search_counts_the_trials_that_failed_and_a_runtime_the_container_it_could_not_make():
+    table = (
+        "Number of errored trials: 1\n| Trial name      |   # failures | error file    |\n"
+        "|-----------------+--------------+---------------|\n| _inner_0755e982 |            1 | /root/ray_results/pbt/_inner_0755e982_1_num_train_epochs=15/error.txt |\n"
+    )
+    assert explain(table).worst() is not None
+    assert explain("Number of errored trials: 0\n").worst() is None
+    assert (
+        explain("  Message:  OCI runtime create failed: runc did not terminate successfully\n").worst()
+        is not None
+    )
+
+
 def test_a_program_without_data_reports_an_error_and_no_number_of_errors():
     (finding,) = explain(f"{TRAINED}error: 0 rows after filtering\n").findings
     assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
