@@ -65,7 +65,11 @@ HYDRA = [
         '@hydra.main(version_base=None, config_path="configs", config_name="train")\ndef main(cfg): ...',
         Kind.EDIT,
     ),
-    Fix("See where Hydra looks", "python train.py --info searchpath"),
+    # --info searchpath ends in the same error where the primary configuration is missing
+    Fix(
+        "See which files there are: Hydra's error lists the folders that it looked in",
+        "find . -name '*.y*ml'",
+    ),
 ]
 MODEL = [
     Fix("transformers: see what is in the folder", "ls -l FOLDER"),
