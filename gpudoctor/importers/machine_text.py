@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Launch, Pci, Torch
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Launch, Pci, Raised, Torch
 from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
@@ -218,6 +218,12 @@ class _Pasted:
         """Read what torch said, and which one it is, in a text that holds no block of fields."""
         said = self.said
         named = torch_versions.read(self.pieces, package_lists.read(self.pieces))
+        caught = torch_messages.import_error(self.pieces)
+        if said is None and named is not None and caught and _of_a_library(caught[0]):
+            # a list of packages names a torch whose import the same text shows to fail
+            return Torch(
+                imported=False, version=named.version, error=caught[0], file=caught[1] or "torch/__init__.py"
+            )
         if said is None or named is None:
             return said or named
         return replace(said, version=named.version, cuda=named.cuda or said.cuda, hip=named.hip)
@@ -248,6 +254,11 @@ class _Pasted:
         if not isinstance(known, Launch):
             return more if more.variables else None
         return Launch(variables={**more.variables, **known.variables})
+
+
+def _of_a_library(error: Raised) -> bool:
+    """Tell a library that the loader refused from what code that torch ran raised."""
+    return error.type in ("ImportError", "OSError") and bool(re.search(r"\.so\b|\.dll\b", error.message))
 
 
 def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:

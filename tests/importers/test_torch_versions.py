@@ -39,3 +39,36 @@ def test_a_build_that_is_told(text, version, cuda, facts_of):
 )
 def test_none_or_more_than_one(text, facts_of):
     assert "torch" not in facts_of(HEAD + text)
+
+
+IMPORT = (
+    "Traceback (most recent call last):\n"
+    '  File "<string>", line 1, in <module>\n'
+    "{frame}"
+    "ImportError: {library}: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12\n"
+)
+LISTED = "torch                    2.5.0+cu124\ntorchvision              0.20.0+cu124\n"
+
+
+def test_a_listed_torch_whose_import_fails(facts_of):
+    frame = '  File "/v/lib/python3.10/site-packages/torch/__init__.py", line 367, in <module>\n'
+    text = IMPORT.format(frame=frame, library="libcusparse.so.12")
+    torch = facts_of(HEAD + text + "$ pip list | grep torch\n" + LISTED)["torch"]
+    assert (torch.imported, torch.version, torch.error.type) == (False, "2.5.0+cu124", "ImportError")
+
+
+def test_an_import_of_another_package_says_nothing_of_torch(facts_of):
+    frame = (
+        '  File "/v/lib/python3.10/site-packages/cupy/__init__.py", line 3, in <module>\n    import cupy\n'
+    )
+    text = IMPORT.format(frame=frame, library="libcusparse.so.12")
+    assert facts_of(HEAD + text + "$ pip list | grep torch\n" + LISTED)["torch"].imported
+
+
+def test_what_torch_itself_raised_once_it_was_imported_is_no_import_that_fails(facts_of):
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/v/lib/python3.10/site-packages/torch/__init__.py", line 2240, in __call__\n'
+        "RuntimeError: Found no C++ compiler\n"
+    )
+    assert facts_of(HEAD + text + "$ pip list | grep torch\n" + LISTED)["torch"].imported
