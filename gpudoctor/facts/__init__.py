@@ -96,15 +96,8 @@ from gpudoctor.facts.script_checkpoints import (
     saved_wrappers,
     strips,
 )
-from gpudoctor.facts.script_collectives import (
-    Parted,
-    Side,
-    left_alone,
-    parted,
-    parted_by_data,
-    returned,
-    unequal,
-)
+from gpudoctor.facts.script_collectives import Parted, Side, parted
+from gpudoctor.facts.script_departures import left_alone, parted_by_data, returned, unequal
 from gpudoctor.facts.script_files import (
     elsewhere,
     of_several,
