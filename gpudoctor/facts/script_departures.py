@@ -153,7 +153,10 @@ def _set_by_some(value: Value) -> bool:
     """Return whether a test asks for a flag or a count that some ranks alone have changed, or for what comes of one."""
     for item in (value, *(value.items if value.known is not Known.CHOICE else ())):
         options = list(item.possible())
-        plain = all(o.known in (Known.LITERAL, Known.UNKNOWN) and not o.is_none for o in options)
+        # what itself comes of a rank was perhaps handed through a function that is not seen: `resumed(ema, epochs)`
+        plain = all(
+            o.known in (Known.LITERAL, Known.UNKNOWN) and not (o.is_none or o.by_rank) for o in options
+        )
         if item.by_rank and len(options) > 1 and plain and any(type(o.literal) in NUMBERS for o in options):
             return True
     return False

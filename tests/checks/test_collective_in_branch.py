@@ -769,6 +769,31 @@ dist.destroy_process_group()
 FINE = [
     """
 import os, torch, torch.distributed as dist
+from averaging import EMA, resumed
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, path):
+    dist.init_process_group("nccl")
+    rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    bare = torch.nn.Linear(2, 2).cuda()
+    average = EMA(bare) if rank == 0 else None
+    start, epochs = 0, 100
+    if path:
+        start, epochs = resumed(torch.load(path, map_location="cpu", weights_only=True), average, epochs)
+    model = DDP(bare, device_ids=[local_rank])
+    sampler = DistributedSampler(dataset)
+    for epoch in range(start, epochs):
+        sampler.set_epoch(epoch)
+        for x, y in DataLoader(dataset, 4, sampler=sampler):
+            torch.nn.functional.mse_loss(model(x.cuda()), y.cuda()).backward()
+    dist.destroy_process_group()
+
+main(None, None)
+""",
+    """
+import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
 def main(dataset):
