@@ -123,6 +123,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from never_moved(script)
     yield from moved_elsewhere(script)
     yield from never_put(script)
+    yield from of_all_ranks(script)
 
 
 def places(call: Call) -> bool:
@@ -192,6 +193,33 @@ def input_gpu(script: Script, argument: Argument) -> int | None:
         return None
     call = script.calls[made]
     return number(call.value("device")) if call.method in ("to", "cuda") or call.name in FACTORIES else None
+
+
+def of_all_ranks(script: Script) -> Iterator[Finding]:
+    """Report what every rank puts onto one GPU that is written out, and the model that is on the rank's own."""
+    if any(call.variable == "CUDA_VISIBLE_DEVICES" for call in script.named("os.environ.__setitem__")):
+        return  # each rank may see one GPU, its own
+    own = {
+        t.number
+        for t in script.of_kind("ddp")
+        if (made := script.made_by(t)) and _of_rank(made.value("device_ids"))
+    }
+    for call in script.calls:
+        given = list(call.arguments.values())
+        fixed = next((a for a in given if input_gpu(script, a) is not None), None)
+        engine = script.thing(call.receiver) if call.method == "__call__" else None
+        of_engine = engine is not None and engine.type == "deepspeed.DeepSpeedEngine"
+        of_loss = _loss(script, call) and any(_returned_by(script, a.value, own) for a in given)
+        if fixed is not None and call.reached and (of_engine or of_loss):
+            yield check.found(
+                f"`{fixed.text}` is on GPU {input_gpu(script, fixed)} on every rank, and the model on the rank's own GPU",
+                location=script.calls[fixed.value.made].place,
+            )
+            return
+
+
+def _of_rank(devices: Value) -> bool:
+    return devices.known is Known.SEQUENCE and any(item.is_rank or item.by_rank for item in devices.items)
 
 
 def number(device: Value) -> int | None:

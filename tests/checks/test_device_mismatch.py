@@ -135,6 +135,50 @@ def test_no_fact_of_the_environment_shows_it():
 
 FLAGGED = [
     """
+import os, deepspeed, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    local_rank = int(os.environ["LOCAL_RANK"])
+    device = torch.device("cuda:1")
+    engine, opt, _, _ = deepspeed.initialize(model=torch.nn.Linear(2, 2), config="ds.json")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)  # <-
+            loss = torch.nn.functional.mse_loss(engine(x), y)
+            engine.backward(loss)
+            engine.step()
+    dist.destroy_process_group()
+main(None)
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    dist.init_process_group("nccl")
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    device = torch.device("cuda:0")
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            opt.zero_grad()
+            x, y = x.to(device), y.to(device)  # <-
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            opt.step()
+    dist.destroy_process_group()
+main(None)
+""",
+    """
 import torch
 
 model = torch.nn.Linear(2, 2).to("cuda:0")
@@ -237,6 +281,54 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    dist.init_process_group("nccl")
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    device = torch.device("cuda:0")
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            opt.zero_grad()
+            x = x.to(device)
+            loss = torch.nn.functional.mse_loss(model(x), y.cuda())
+            loss.backward()
+            opt.step()
+    dist.destroy_process_group()
+main(None)
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    dist.init_process_group("nccl")
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    device = torch.device("cuda", local_rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            opt.zero_grad()
+            x, y = x.to(device), y.to(device)
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            opt.step()
+    dist.destroy_process_group()
+main(None)
+""",
     """
 import torch
 
