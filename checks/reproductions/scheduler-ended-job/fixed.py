@@ -27,6 +27,7 @@ launch = [
 ]
 launch = ["setsid"] + launch
 ended, writing = os.pipe()
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored by the terminal too
 terminal = ["sh", "-c", '"$@" & sleep 60', "sh"]
 shell = subprocess.Popen(terminal + launch, start_new_session=True, pass_fds=[writing])
 os.close(writing)
