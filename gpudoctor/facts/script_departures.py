@@ -75,8 +75,8 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
 
 
 def unequal(script: Script) -> Iterator[tuple[Call, Call]]:
-    """Yield a ``range`` with a bound that some ranks alone changed, and a call in its loop that others wait for."""
-    bounds = {call.place.line: call for call in script.named("range") if _differs(call)}
+    """Yield a ``range`` with a bound that some ranks alone read from a file, and a call in its loop that waits."""
+    bounds = {call.place.line: call for call in script.named("range") if _differs(script, call)}
     for call in joined(script) if bounds else ():
         loop = next((loop for loop in call.loops if loop.place.line in bounds), None)
         if loop is not None and loop.place.path == call.place.path:
@@ -84,8 +84,13 @@ def unequal(script: Script) -> Iterator[tuple[Call, Call]]:
             return
 
 
-def _differs(bounds: Call) -> bool:
-    return not bounds.rank_conditions and any(_set_by_some(a.value) for a in bounds.arguments.values())
+def _differs(script: Script, bounds: Call) -> bool:
+    given = [argument.value for argument in bounds.arguments.values() if _set_by_some(argument.value)]
+    read = (part for value in given for option in value.possible() for part in (option, *option.items))
+    files = (
+        script.calls[part.made] for part in read if part.made >= 0 and part.text.startswith("checkpoint[")
+    )
+    return not bounds.rank_conditions and any(side(c) for file in files for c in file.rank_conditions)
 
 
 def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
