@@ -64,10 +64,9 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
-    without = list(_past_the_wrapper(script)) or list(_set_aside(script)) or list(_thrown_away(script))
-    without = without or list(_held_bare(script))
-    if without:
-        yield from without
+    without = _without_the_wrapper(script)
+    if without is not None:
+        yield without
         return
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
@@ -113,10 +112,27 @@ def code(script: Script) -> Iterator[Finding]:
             return
 
 
+def _without_the_wrapper(script: Script) -> Finding | None:
+    """Return what trains beside a DistributedDataParallel, ``None`` where nothing does or gradients are summed by hand."""
+    summed = [_tensor(call) for call in script.calls if call.collective]
+    if any(".grad" in tensor for tensor in summed):
+        return None
+    ways = [_past_the_wrapper, _set_aside, _thrown_away, _held_bare]
+    if any("grad" in tensor for tensor in summed):
+        ways = [_thrown_away]
+    return next((finding for way in ways for finding in way(script)), None)
+
+
+def _unused(script: Script) -> Iterator[tuple[Thing, Call]]:
+    """Yield each wrapper that nothing calls and nothing is handed, and the call that makes it."""
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        if made is not None and not wrapper.escapes and not _in_use(script, wrapper):
+            yield wrapper, made
+
+
 def _past_the_wrapper(script: Script) -> Iterator[Finding]:
     """Report a loss that the module inside of a DistributedDataParallel computes, and no forward of the wrapper."""
-    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
-        return
     for wrapper in script.of_kind("ddp"):
         past = {c.place: c for c in script.calls if _goes_past(c, wrapper)}
         for backward in script.methods("backward") if past else ():
@@ -143,12 +159,9 @@ KEPT = Fix(
 
 def _set_aside(script: Script) -> Iterator[Finding]:
     """Report a wrapper that nobody calls, and the model inside it that is trained: DDP sums what its forward prepared."""
-    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
-        return
     taken = {n: c for c in script.named(f"{DDP}.module.__get__") for n in c.receiver.things}
-    for wrapper in script.of_kind("ddp"):
-        made = script.made_by(wrapper)
-        if made is None or wrapper.escapes or wrapper.type != DDP or _in_use(script, wrapper):
+    for wrapper, made in _unused(script):
+        if wrapper.type != DDP:
             continue
         steps = [c for c in script.methods("__call__") if c.number > made.number and c.loops]
         steps = [
@@ -168,16 +181,13 @@ def _set_aside(script: Script) -> Iterator[Finding]:
 
 def _held_bare(script: Script) -> Iterator[Finding]:
     """Report an object that was given the bare model and computes the loss with it, beside a wrapper that nobody calls."""
-    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
-        return
-    for wrapper in script.of_kind("ddp"):
-        made = script.made_by(wrapper)
-        if made is None or wrapper.escapes or wrapper.inner < 0 or _in_use(script, wrapper):
+    wrapped = {by for other in script.of_kind("ddp") for by in _makers(script, _given(script, other))}
+    for wrapper, made in _unused(script):
+        if wrapper.inner < 0:
             continue
         if any(not c.text.startswith("self.") for c in script.methods("__set__") if c.takes(wrapper)):
             continue  # what holds it may call it
         inner = script.things[wrapper.inner]
-        wrapped = {by for other in script.of_kind("ddp") for by in _makers(script, _given(script, other))}
         holders = {c.number: c for c in script.calls if c.takes(inner) and c.number not in wrapped}
         for backward in script.methods("backward") if holders else ():
             behind = [c for c in script.behind(backward.receiver) if c.number > made.number and c.loops]
@@ -209,8 +219,6 @@ def _thrown_away(script: Script) -> Iterator[Finding]:
     """Report a wrapper of which only the module inside is kept, and trained."""
     trained = {optimizer.inner for optimizer in script.of_kind("optimizer")}
     kept = {n for c in script.methods("__set__") for n in c.value("value").things}
-    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
-        return
     for call in script.named("<inside>.module.__get__"):
         wrapper = script.thing(call.receiver, "ddp") if call.receiver.known is Known.THING else None
         if wrapper is None or wrapper.type != DDP or not trained & {wrapper.number, wrapper.inner}:
@@ -255,11 +263,8 @@ ONLY_ASKED = frozenset(
 def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
     """Report a model that is handed to a training function with its optimizer, and a wrapper of it that nobody uses."""
     optimizers = {thing.number for thing in script.of_kind("optimizer")}
-    for wrapper in script.of_kind("ddp"):
-        made = script.made_by(wrapper)
-        if made is None or not made.reached or "." in made.scope or wrapper.escapes:
-            continue
-        if _in_use(script, wrapper):
+    for wrapper, made in _unused(script):
+        if not made.reached or "." in made.scope:
             continue
         for call in script.calls[made.number + 1 :]:
             given = {number for a in call.arguments.values() for number in a.value.things}

@@ -98,19 +98,22 @@ def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
 
     Where the test for the rank alone leads to the return, `parted` tells: what follows stands after it.
     """
-    met = [call for call in joined(script) if not call.rank_conditions]
-    for way in script.exits:
-        if way.kind != "return" or len(way.conditions) < 2:
-            continue
-        named = [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
-        last = way.conditions[-1]
-        if not named or last.early or last.kind != "if" or last.by_rank or _of_size(way):
-            continue
-        around = {c.place for c in way.conditions if c not in named and c is not last}
+    ways = [(way, named) for way in script.exits if (named := _named(way))]
+    met = [call for call in joined(script) if not call.rank_conditions] if ways else []
+    for way, named in ways:
+        around = {c.place for c in way.conditions[:-1] if c not in named}
         after = (call for call in met if call.number >= way.number and call.scope == way.scope)
         call = next((call for call in after if around <= {c.place for c in call.conditions}), None)
         if call is not None:
             yield way, named[-1], call
+
+
+def _named(way: Exit) -> list[Condition]:
+    """Return the tests for one rank around a return that stands under a test of another kind; empty for all else."""
+    last = way.conditions[-1] if way.kind == "return" and way.conditions else None
+    if last is None or last.early or last.kind != "if" or last.by_rank or _of_size(way):
+        return []
+    return [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
 
 
 def _of_size(way: Exit) -> bool:
