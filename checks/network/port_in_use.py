@@ -11,12 +11,14 @@ stranger, and then hang until their time-out.
 - A second job on the same machine uses the same port. Without a port of your own it is 29500, in each launch on several
   nodes; on a single node torchrun takes a free one since pytorch#175699 (early 2026), and 29500 before.
 - Ranks of an earlier job never ended.
+- The port lies among those that Linux gives to outgoing connections (`sysctl net.ipv4.ip_local_port_range`, 32768 to
+  60999 as a rule), and one of them has it just now: take a lower one.
 - The port is written in the script, as with mp.spawn or `init_method="tcp://…"`: two runs at a time get the same.
 - Every task of a Slurm step opens the store itself: torchrun was started once for each GPU and not once for each node.
 
 ## How to tell
 
-`ss -ltnp 'sport = :PORT'` names the owner, if it is yours. A Python process that no job of yours explains is a rank that
+`ss -atnp 'sport = :PORT'` names the owner, if it is yours. A Python process that no job of yours explains is a rank that
 an earlier run left over. Without a name it is another user's: take another port.
 
 ## See also
@@ -98,16 +100,16 @@ check = Check(
 def environment(
     launch: Launch, sockets: Sockets, names: Names | None, interfaces: Interfaces | None, torch: Torch | None
 ) -> Iterator[Finding]:
-    """The port that this launch will bind has a listener already."""
+    """The port that this launch will bind is held already."""
     malformed = "MASTER_PORT" in launch.variables and launch.master_port is None
     if malformed or launch.number("RANK") not in (None, 0) or not _opens_here(launch, names, interfaces):
         return  # another process opens the store; a listener on the port is what this rank needs
     port = TORCHRUN_DEFAULT if launch.master_port is None else launch.master_port
-    owner = sockets.listener(port)
+    owner = sockets.holder(port)
     # One port may have several: of each address family, or of processes that share it.
     if port == 0 or owner is None or any(s.own for s in sockets.listeners if s.port == port):
         return
-    free = next(p for p in range(port + 1, port + 1000) if sockets.listener(p) is None)
+    free = next(p for p in range(port + 1, port + 1000) if sockets.holder(p) is None)
     fixes = [
         STANDALONE,
         Fix(

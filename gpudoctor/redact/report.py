@@ -163,7 +163,7 @@ def _public(facts: Snapshot, report: Report) -> tuple[str, ...]:
     distributions, torch, sockets = facts.get(Distributions), facts.get(Torch), facts.get(Sockets)
     versions = [d.version for d in distributions.installed] if distributions else []
     versions += [text for text in (torch.cudnn, torch.nccl, torch.cuda) if text] if torch else []
-    commands = [s.command for s in sockets.listeners if s.command] if sockets else []
+    commands = [s.command for s in (*sockets.listeners, *sockets.held) if s.command] if sockets else []
     return tuple(dict.fromkeys([*versions, *commands, *_keys(msgspec.to_builtins(without_keys(report)))]))
 
 

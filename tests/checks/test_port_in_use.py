@@ -104,6 +104,17 @@ def test_an_owner_that_cannot_be_seen_is_said_to_be_so():
     assert not any("ps -o" in fix.command for fix in finding.fixes)
 
 
+def test_a_port_that_is_held_without_a_listener_is_taken_too():
+    held = Listener(port=29500, pid=4711, command="python", listens=False)
+    _, [finding] = run(launch=Launch(variables=OWN), sockets=Sockets(held=[held]))
+    assert finding.severity is Severity.ERROR
+    assert "MASTER_PORT 29500 is held by python (pid 4711)" in finding.message
+    _, [finding] = run(
+        launch=Launch(variables=OWN), sockets=Sockets(held=[Listener(port=29500, listens=False)])
+    )
+    assert "a socket that does not listen, of a process that gpudoctor cannot name" in finding.message
+
+
 def test_passes():
     elsewhere = Names(
         own=Resolution(name="node-2", addresses=["10.0.0.5"]),

@@ -1,4 +1,4 @@
-"""Listening sockets: real ones, held by another process, by the process that asks, and by its ancestors."""
+"""Sockets that keep a port from others: of another process, of the process that asks, and of its ancestors."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import pytest
 
 from gpudoctor.facts import Sockets
 from gpudoctor.snapshot import Snapshot
+from tests.warm_python import warm_python
 
 Ask = Callable[..., Snapshot]
 LISTEN = """
@@ -76,6 +77,58 @@ def test_a_port_that_is_only_connected_or_bound_has_no_listener(ask: Ask) -> Non
         assert sockets.listener(port) is None
         assert sockets.listener(bound.getsockname()[1]) is None
         assert sockets.listener(None) is None
+
+
+def test_the_launchs_port_is_held_by_a_connection_or_a_socket_that_is_only_bound(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch's own store has the last word on each."""
+    with socket.socket() as bound, socket.create_server(("127.0.0.1", 0)) as server:
+        bound.bind(("127.0.0.1", 0))
+        with socket.create_connection(server.getsockname()) as client:
+            for one, pid in ((client, os.getpid()), (bound, None)):
+                port = one.getsockname()[1]
+                monkeypatch.setenv("MASTER_PORT", str(port))
+                sockets = sockets_of(ask("sockets"))
+                [held] = sockets.held
+                assert (held.port, held.pid, held.listens) == (port, pid, False)
+                assert sockets.holder(port) == held
+                assert "EADDRINUSE" in opened(port)
+        monkeypatch.setenv("MASTER_PORT", str(server.getsockname()[1]))
+        sockets = sockets_of(ask("sockets"))
+        assert (sockets.held, sockets.holder(server.getsockname()[1]).listens) == ([], True)
+
+
+@pytest.mark.parametrize("reuses", [False, True])
+def test_a_port_that_a_store_can_open_is_not_held(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, reuses: bool
+) -> None:
+    """Free, or bound by one that shares it: 64 ranks that look at once find no holder in each other."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        if not reuses:
+            bound.close()
+        monkeypatch.setenv("MASTER_PORT", str(port))
+        assert sockets_of(ask("sockets")).held == []
+        assert opened(port) == "opened"
+
+
+@pytest.mark.parametrize("text", ["", "29500x", "0", "70000", "١٢٣"])
+def test_what_is_no_port_is_not_tried(ask: Ask, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MASTER_PORT", text)
+    assert sockets_of(ask("sockets")).held == []
+
+
+def opened(port: int) -> str:
+    """Return what c10d's store says of a port."""
+    pytest.importorskip("torch")
+    code = f"from torch.distributed import TCPStore\nTCPStore('127.0.0.1', {port}, 1, True)\nprint('opened')"
+    store = subprocess.run(
+        [warm_python(), "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    return (store.stdout + store.stderr).strip().splitlines()[-1]
 
 
 def test_each_listener_comes_once_in_the_order_of_ports(
