@@ -25,12 +25,14 @@ If all stand in the same collective at the same line, the network or the links b
 ## How to tell
 
 `py-spy dump --pid PID` for each process, and again a minute later: a process whose lines have changed is only slow. Give
-all dumps to `gpudoctor explain`. py-spy may look at a process of your own if `/proc/sys/kernel/yama/ptrace_scope` is 0; in
-docker it needs `--cap-add SYS_PTRACE`. Where it may not, `faulthandler` is the way: it needs no right at all.
+all dumps to `gpudoctor explain`. py-spy may look at a process of your own if `/proc/sys/kernel/yama/ptrace_scope` is 0; with
+1 or 2 it needs root, in docker `--cap-add SYS_PTRACE`; with 3 nobody may. Where it may not, `faulthandler` is the way: it
+needs no right at all. `gpudoctor check`, run by a rank, says beforehand which it is.
 
 ## See also
 
 - [py-spy](https://github.com/benfred/py-spy): dump, and the rights that it needs
+- [Yama](https://docs.kernel.org/admin-guide/LSM/Yama.html): what each `ptrace_scope` forbids
 - [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later): prints all stacks after a time
 - [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that stands in `destroy_process_group`
 - [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names who
@@ -44,6 +46,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Host, Launch
 
 # A frame in which a process waits for others or for its GPU, as py-spy and as faulthandler write it.
 WAITING = (
@@ -60,8 +63,17 @@ HEAD = re.compile(
     r"(?P<ranks>ranks? \d[\d,-]*) stands? here \(most recent call first\)|Thread (?P<thread>\w+) \((?:idle|active)(?:\+gil)?\): \"MainThread\"|(?P<last>(?:Current t|T)hread 0x\w+ \(most recent call first\))"
 )
 
+# kernel.yama.ptrace_scope from which on not even root may look at another process.
+NOBODY = 3
+FAULTHANDLER = Fix(
+    "Without py-spy: let Python print it, here when the process has run for half an hour, and every half hour then",
+    "import faulthandler\n\nfaulthandler.dump_traceback_later(1800, repeat=True)",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note, where a rank finds beforehand that py-spy could not look at a process that hangs",
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
@@ -74,11 +86,7 @@ check = Check(
             "See where every process of the training stands, on each node, and again a minute later",
             "for pid in $(pgrep -f train.py); do py-spy dump --pid $pid; done",
         ),
-        Fix(
-            "Without py-spy: let Python print it, here when the process has run for half an hour, and every half hour then",
-            "import faulthandler\n\nfaulthandler.dump_traceback_later(1800, repeat=True)",
-            Kind.EDIT,
-        ),
+        FAULTHANDLER,
         Fix(
             "Let a barrier name the rank that does not come, in front of what hangs",
             'group = dist.new_group(backend="gloo")\n'
@@ -110,6 +118,21 @@ class Stand(Struct):
         if self.who.startswith("ranks"):
             verb = verb.replace("s ", " ", 1)
         return f"{self.who} {verb} {self.call}"
+
+
+@check.environment
+def environment(launch: Launch, host: Host) -> Iterator[Finding]:
+    """Nobody could see where this launch's ranks stand, should they hang."""
+    if not host.ptrace_scope or (launch.number("WORLD_SIZE") or launch.slurm_tasks or 1) < 2:
+        return
+    if host.ptrace_scope < NOBODY and (host.capabilities is None or host.may("sys_ptrace")):
+        return
+    yield check.found(
+        "should the ranks hang, py-spy may not look at them: kernel.yama.ptrace_scope is "
+        f"{host.ptrace_scope}{', and this process has no right SYS_PTRACE' if host.ptrace_scope < NOBODY else ''}",
+        severity=Severity.NOTE,
+        fixes=[FAULTHANDLER],
+    )
 
 
 @check.log

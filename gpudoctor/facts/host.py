@@ -63,7 +63,7 @@ class Host(Struct, frozen=True, kw_only=True):
     root: bool | None = None
     """The effective user is root."""
     capabilities: list[str] | None = None
-    """Those of ``ipc_lock``, ``net_bind_service``, ``sys_admin`` and ``sys_resource`` that this process has."""
+    """Those of ``ipc_lock``, ``net_bind_service``, ``sys_admin``, ``sys_ptrace`` and ``sys_resource`` that it has."""
     unprivileged_port: int | None = None
     """The first port that everybody may open (``net.ipv4.ip_unprivileged_port_start``)."""
     rdma: dict[str, str] = {}

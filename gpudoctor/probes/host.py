@@ -12,7 +12,9 @@ from gpudoctor.probes._files import number, text
 from gpudoctor.probes._numa import numa
 
 # linux/capability.h
-CAPABILITIES = {"net_bind_service": 10, "ipc_lock": 14, "sys_admin": 21, "sys_resource": 24}
+CAPABILITIES = {
+    "net_bind_service": 10, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24,
+}  # fmt: skip
 
 
 def probe(root: Path = Path("/")) -> Host:

@@ -51,7 +51,11 @@ def probe() -> Sockets:
 def _port_of_the_launch() -> int | None:
     """Return MASTER_PORT, ``None`` where it is not set or is no port."""
     text = os.environ.get("MASTER_PORT", "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536 else None
+    return (
+        int(text)
+        if text.isascii() and text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536
+        else None
+    )
 
 
 def _can_bind(port: int) -> bool:

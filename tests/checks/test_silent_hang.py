@@ -1,5 +1,16 @@
 """silent-hang: seen in dumps of processes that stand still."""
 
+import pytest
+
+from gpudoctor.facts import Host, Launch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("silent-hang")
+
 LATE = """Process 31434: python -u train.py
 Python v3.11.7 (/usr/bin/python3.11)
 
@@ -106,3 +117,34 @@ NOT_THIS = [
     "torch.distributed.DistStoreError: Timed out after 1800 seconds waiting for clients",
     'Fatal Python error: Aborted\n\nThread 0x00007fe4d7dbab80 (most recent call first):\n  File "/home/me/train.py", line 5 in <module>',
 ]
+
+
+LAUNCH = {"RANK": "1", "WORLD_SIZE": "2"}
+
+
+@pytest.mark.parametrize(("scope", "rights"), [(1, []), (2, ["sys_admin"]), (3, ["sys_ptrace"])])
+def test_a_rank_whose_stack_nobody_could_see_is_told_beforehand(scope, rights):
+    facts = {"launch": Launch(variables=LAUNCH), "host": Host(ptrace_scope=scope, capabilities=rights)}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.NOTE
+    assert f"ptrace_scope is {scope}" in finding.message
+    assert ("SYS_PTRACE" in finding.message) == (scope < 3)
+    assert "dump_traceback_later" in finding.fixes[0].command
+
+
+@pytest.mark.parametrize(
+    ("variables", "host"),
+    [
+        (LAUNCH, Host(ptrace_scope=0, capabilities=[])),
+        (LAUNCH, Host(capabilities=[])),  # a kernel without Yama
+        (LAUNCH, Host(ptrace_scope=1, capabilities=["sys_ptrace"])),
+        (LAUNCH, Host(ptrace_scope=1)),  # not known
+        ({}, Host(ptrace_scope=1, capabilities=[])),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, Host(ptrace_scope=1, capabilities=[])),
+    ],
+)
+def test_where_py_spy_may_look_or_nothing_is_launched_nothing_is_said(variables, host):
+    result, found = examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({"launch": Launch(variables=variables), "host": host})
+    )
+    assert (result.status, list(found)) == (CheckStatus.PASSED, [])
