@@ -6,6 +6,7 @@
 | --- | --- |
 | `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", "failed to map segment from shared object: Cannot allocate memory", CUDA that does not start |
 | `ulimit -f` (kB of a file) | `torch.save` ends in "unexpected pos 704 vs 598", other writers in "[Errno 27] File too large", what is no Python in "File size limit exceeded", exit code -25 (153) |
+| `vm.max_map_count` (mappings of a process, 65530) | "unable to mmap 4 bytes from file </torch_1_2_3>: Cannot allocate memory (12)", where many tensors are shared |
 | `ulimit -t` (seconds of CPU time) | the process is killed without a word, exit code -9 or -24 (137, 152), in a shell "CPU time limit exceeded" |
 
 ## Why
@@ -65,6 +66,8 @@ check = Check(
         rf"\b(?:return code = |returned non-zero exit status |[Ee]xit code:? ){CODE}",
         # the loader's own word for address space; without the reason it is a folder that is mounted noexec
         r"failed to map segment from shared object: (?P<addresses>Cannot allocate memory)",
+        # the size is no matter: each tensor that is shared is a mapping of its own
+        r"unable to mmap \d+ bytes from file </torch_\w+>: (?P<addresses>Cannot allocate memory)",
         Symptom(r"^ {0,8}(?P<addresses>virtual memory exhausted): Cannot allocate memory"),
     ],
     message="[a file became larger than the limit allows: <size>][the process used up the CPU time that it is allowed: <time>][the process may have no more addresses: <addresses>]",

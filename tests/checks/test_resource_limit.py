@@ -36,6 +36,9 @@ EXAMPLES = {
     "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory": (
         ADDRESSES + "Cannot allocate memory"
     ),
+    "RuntimeError: unable to mmap 29764 bytes from file </torch_10182_3020184674_63991>: Cannot allocate memory (12)": (
+        ADDRESSES + "Cannot allocate memory"
+    ),
     "virtual memory exhausted: Cannot allocate memory": ADDRESSES + "virtual memory exhausted",
 }
 NOT_THIS = [
