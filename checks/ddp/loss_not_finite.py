@@ -78,7 +78,8 @@ check = Check(
         # a loss scaler at its end
         (
             rf"(?:Gradient overflow|OVERFLOW!|scale overflow!|overflow detected).{{0,100}}"
-            rf"(?:reducing|[Rr]educing loss scale|setting loss scale) to:? {SCALE}"
+            # fairseq goes down to 0.0001 before it gives up, and 1 is no end
+            rf"(?:reducing|[Rr]educing loss scale|setting loss scale(?= to: (?:0|\de-))) to:? {SCALE}"
         ),
         # values in progress lines; healthy ones hold no literal of these patterns
         rf"(?<![\w/.-])(?:train_)?loss['\"]: ['\"]?{VALUE}",

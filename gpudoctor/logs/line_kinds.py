@@ -64,7 +64,7 @@ MEASURE = late_pattern(
 )
 """A measure of how good a model is, with its value: no job's script prints that of its own."""
 STATUS = late_pattern(
-    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
+    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:[Cc]ode|[Ss]tatus)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
     r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
@@ -76,6 +76,8 @@ STATUS = late_pattern(
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
     # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
     r"^Killing subprocess \d|\bfailed to start\.?$|"
+    # IPython, above the frames: the exception has its name in front
+    r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
     # kubectl get pods
     r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
     r"CreateContainer\w*) +\d|"

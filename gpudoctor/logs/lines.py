@@ -25,6 +25,9 @@ ENTITIES = {
 }
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
+FRAME_ESCAPED = 'File \\"'
+PLAIN_QUOTE = re.compile(r'(?<!\\)"')
+"""A line that was cut out of a text of JSON has none: its frames are those of a traceback all the same."""
 MARKS = ("`", "*")
 BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
@@ -81,6 +84,8 @@ def visible(raw: str) -> Iterator[str]:
     text = ANSI.sub("", raw) if "\x1b" in raw or "[" in raw else raw
     if not text.isascii():
         text = text.translate(CURLY)
+    if FRAME_ESCAPED in text and not PLAIN_QUOTE.search(text):
+        text = text.replace('\\"', '"')
     if "&" in text and HTML.search(text):
         text = HTML.sub(lambda entity: ENTITIES[entity[0]], text)
     if "\r" not in text:

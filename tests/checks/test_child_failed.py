@@ -100,6 +100,10 @@ EXAMPLES = {
     "WARNING:torch.distributed.elastic.agent.server.api:[default] Worker group FAILED. 3/3 attempts left; will restart worker group": MESSAGE,
     "PyTorchJob bert is failed because 1 Worker replica(s) failed.": MESSAGE,
     "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed.": MESSAGE,
+    (
+        "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be "
+        "terminated. The first process to do so was:"
+    ): MESSAGE,
     "W tensorflow/core/framework/op_kernel.cc:1767] OP_REQUIRES failed at mpi_ops.cc:412 : Unknown: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution.": MESSAGE,
 }
 NOT_THIS = [

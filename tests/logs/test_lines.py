@@ -142,6 +142,12 @@ def test_quotes_that_a_forum_made_curly_are_straight_again():
     assert one("KeyError: ‘SLURM_PROCID’").text == "KeyError: 'SLURM_PROCID'"
 
 
+def test_a_frame_that_was_cut_out_of_json_is_a_frame():
+    assert one('  File \\"/opt/fit.py\\", line 9, in main').text == 'File "/opt/fit.py", line 9, in main'
+    record = '{"log": "  File \\"/opt/fit.py\\", line 9"}'
+    assert one(record).full == record
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
