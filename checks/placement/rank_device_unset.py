@@ -144,6 +144,8 @@ def model_on_one(script: Script) -> Finding | None:
             continue  # a class of a library: who uses it may have chosen the GPU
         if made is not None and made.given("process_group") and not made.reached:
             continue  # a group of somebody's own making
+        if made is not None and made.contradictory:
+            continue  # of a function that is called for one GPU as well
         last = _last_move(script, wrapper)
         if last is not None and _to_cuda(last):
             return check.found(

@@ -144,6 +144,12 @@ class Call(Struct, frozen=True, kw_only=True):
         return all(condition.loops < len(self.loops) for condition in self.conditions)
 
     @property
+    def contradictory(self) -> bool:
+        """Whether two of its tests exclude each other: ``train(0)`` under ``else``, and in it the same test again."""
+        tests = {(c.text, c.negated) for c in self.conditions if c.kind == "if"}
+        return any((text, not negated) in tests for text, negated in tests)
+
+    @property
     def rank_conditions(self) -> tuple[Condition, ...]:
         """The conditions of which only some ranks pass because they ask for the rank."""
         return tuple(condition for condition in self.conditions if condition.by_rank)

@@ -70,6 +70,25 @@ for x, y in torch.utils.data.DataLoader([]):
 ]
 FINE = [
     """
+# the same function validates, and then goes around the backward
+import torch
+
+class Solver:
+    def run(self, loader, validates=False):
+        for x, y in loader:
+            loss = torch.nn.functional.l1_loss(self.model(x), y)
+            if not validates:
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+    def train(self, loader, others):
+        for epoch in range(10):
+            self.run(loader)
+            with torch.no_grad():
+                self.run(others, validates=True)
+""",
+    """
 import torch
 
 
