@@ -180,8 +180,8 @@ def averaged_on_one(script: Script) -> Finding | None:
 def on_current(script: Script) -> Finding | None:
     """Find what is about the current GPU below a process group of NCCL, or what leaves that one GPU 0."""
     group = script.process_group
-    if group is None or group.value("world_size") == ONE:
-        return None
+    if group is None or group.value("world_size") == ONE or not group.reached:
+        return None  # in a library another file may choose the GPU
     if not any(v.literal == "nccl" for v in group.value("backend").possible()):
         return None
     indexed = next((c for c in script.calls if _own(c)), None)
