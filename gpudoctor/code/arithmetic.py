@@ -28,8 +28,6 @@ def negated(value: Value, operator: ast.unaryop) -> Value:
     if isinstance(operator, ast.Not):
         if value.known is Known.RANK or value.known is Known.LOCAL_RANK:
             return Value(items=(value,), by_rank=True, sole=0)
-        if value.is_literal and isinstance(value.literal, bool):
-            return Value(Known.LITERAL, not value.literal, by_rank=value.by_rank, from_data=value.from_data)
         return Value(
             items=value.items,
             by_rank=value.by_rank,
