@@ -63,6 +63,8 @@ class Loop(Struct, frozen=True):
     over: Value = UNKNOWN
     target: str = ""
     """The name of its variable, the first where there are several."""
+    scope: str = ""
+    """The function that it stands in."""
 
 
 class Argument(Struct, frozen=True):

@@ -51,6 +51,8 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             calls = [call for call in calls if call.number >= way.number]
         if not _inside(way.place, loop):
             continue  # it leaves a function that is called in the loop
+        if way.kind == "return" and loop.scope != way.scope:
+            continue  # or one that is made there
         inside = [condition for condition in way.conditions if _inside(condition.place, loop)]
         failed = next((c for c in inside if c.kind == "except"), None)
         if failed is not None:

@@ -768,6 +768,32 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+# a return that leaves a function which is made in the loop
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x).sum()
+
+    def coloured(text):
+        if loss.item() > 3:
+            return f"red {text}"
+        return text
+
+    print(coloured("loss"), loss)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+    """
 import os, torch, torch.distributed as dist
 from averaging import EMA, resumed
 from torch.nn.parallel import DistributedDataParallel as DDP
