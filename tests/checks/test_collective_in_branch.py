@@ -2,6 +2,34 @@
 
 FLAGGED = [
     """
+# said once, and not of a function's return that is made in the loop
+import os
+import time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+begun = time.time()
+for x in loader:
+    if time.time() - begun > 3600:
+        break  # <-
+    loss = model(x).sum()
+
+    def coloured(text):
+        return f"red {text}"
+
+    print(coloured("loss"), loss)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
@@ -767,32 +795,6 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
-    """
-# a return that leaves a function which is made in the loop
-import os
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
-rank = int(os.environ["LOCAL_RANK"])
-torch.cuda.set_device(rank)
-dist.init_process_group("nccl")
-model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(rank), device_ids=[rank])
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for x in loader:
-    loss = model(x).sum()
-
-    def coloured(text):
-        if loss.item() > 3:
-            return f"red {text}"
-        return text
-
-    print(coloured("loss"), loss)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-dist.destroy_process_group()
-""",
     """
 import os, torch, torch.distributed as dist
 from averaging import EMA, resumed
