@@ -313,11 +313,10 @@ class Script(Struct, frozen=True, kw_only=True):
     @property
     def distributed(self) -> bool:
         """Whether it trains with several processes by torch itself; a group that is made for one is none."""
-        groups = self.named("torch.distributed.init_process_group")
-        sizes = [call.value("world_size") for call in groups]
-        several = any(not (size.is_literal and size.literal == 1) for size in sizes)
-        made = several or next(self.of_kind("ddp", "fsdp"), None) is not None
-        return made or any(
+        sizes = [c.value("world_size") for c in self.named("torch.distributed.init_process_group")]
+        if sizes:
+            return any(not (size.is_literal and size.literal == 1) for size in sizes)
+        return next(self.of_kind("ddp", "fsdp"), None) is not None or any(
             sampler.type == "torch.utils.data.DistributedSampler" for sampler in self.of_kind("sampler")
         )
 
