@@ -54,6 +54,10 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if any("is_initialized" in condition.text for condition in call.conditions):
             continue
+        if call.scope != made.scope and any(
+            ASKS.search(c.text) for c in call.conditions if c not in made.conditions
+        ):
+            continue  # with several ranks another way may lead there
         where = "in the processes that are started later" if made.spawned and not call.spawned else "later"
         yield check.found(
             f"{call.method} is made here, and the process group only {where}, in line {made.place.line}",
@@ -78,5 +82,6 @@ def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:
             return
 
 
+ASKS = re.compile(r"ddp|dist|parallel|world_size|gpu", re.I)
 PLAIN = re.compile(r"(?:\w+\.)?(?:is_)?(?:ddp|distributed|dist|use_ddp|use_dist|multi_gpu|parallel)")
 """A test that asks whether there are several ranks."""

@@ -58,7 +58,13 @@ def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
         kind = "epoch"
     elif any(word in text for word in _LOADERS):
         kind = "batch"
-    return Loop(frame.place(node), kind, loader if loader is not None else over, names[0] if names else "", frame.scope)
+    return Loop(
+        frame.place(node),
+        kind,
+        loader if loader is not None else over,
+        names[0] if names else "",
+        frame.scope,
+    )
 
 
 def _loader(frame: Frame, value: Value) -> Value | None:

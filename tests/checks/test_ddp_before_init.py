@@ -31,6 +31,34 @@ if ddp:
 ]
 FINE = [
     """
+# the launcher, which is not seen, starts the worker with the group; without it the function is called by itself
+import torch
+import torch.distributed as dist
+from torch.distributed.launcher.api import elastic_launch
+from torch.nn.parallel import DistributedDataParallel
+
+def run(function, args):
+    if args.world_size > 1:
+        elastic_launch(config=args.config, entrypoint=worker)(function, args)
+    else:
+        function(args)
+
+def worker(function, args):
+    dist.init_process_group("gloo")
+    function(args)
+    dist.destroy_process_group()
+
+def train(args):
+    model = torch.nn.Linear(2, 2)
+    if args.distributed:
+        model = DistributedDataParallel(model)
+    model(torch.rand(2, 2)).sum().backward()
+
+args = parse()
+run(train, args)
+worker(train, args)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
