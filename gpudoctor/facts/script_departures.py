@@ -186,7 +186,19 @@ def _divided(script: Script, within: Loop | None = None) -> bool:
         for loader in script.of_kind("loader")
         if any(within is None or within in begun.loops for begun in script.iterations(loader))
     ]
+    if not loaders and next(script.of_kind("loader"), None) is None:
+        return _own_numbers(script)
     return bool(loaders) and all(_own_share(script, loader) for loader in loaders)
+
+
+SEEDS = ("torch.manual_seed", "numpy.random.seed", "random.seed")
+
+
+def _own_numbers(script: Script) -> bool:
+    """Return whether every rank draws numbers of its own, as where each plays its own game: its seed is of its rank."""
+    return any(
+        argument.value.by_rank for call in script.named(*SEEDS) for argument in call.arguments.values()
+    )
 
 
 def _own_share(script: Script, loader: Thing) -> bool:

@@ -2,6 +2,41 @@
 
 FLAGGED = [
     """
+import torch.distributed as dist
+from training.distributed import is_master
+
+def main(args):
+    dist.init_process_group("nccl")
+    if is_master(args, local=args.log_local):
+        dist.barrier()  # <-
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(dist.get_rank())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            if drift > 0.02:
+                break  # <-
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
@@ -767,6 +802,68 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from training.distributed import is_master
+
+def main(args):
+    dist.init_process_group("nccl")
+    if is_master(args, local=args.log_local):
+        print("begins")
+    dist.barrier()
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(dist.get_rank())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            dist.all_reduce(drift)
+            if drift > 0.02:
+                break
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            if drift > 0.02:
+                break
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
     """
 import os, torch, torch.distributed as dist
 from averaging import EMA, resumed

@@ -40,6 +40,25 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args, model):
+    if args.ddp:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl")
+        model = DDP(model.cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
+    print(model.module.width)  # <-
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ddp", action="store_true")
+    main(parser.parse_args(), torch.nn.Linear(2, 2))
+""",
+    """
 import torch
 from accelerate import Accelerator
 from net import Net
@@ -256,6 +275,26 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args, model):
+    if args.ddp:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl")
+        model = DDP(model.cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
+    if args.ddp:
+        print(model.module.width)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ddp", action="store_true")
+    main(parser.parse_args(), torch.nn.Linear(2, 2))
+""",
     """
 import torch
 from accelerate import Accelerator
