@@ -91,8 +91,13 @@ SEEDS = frozenset({"torch.manual_seed", "random.seed", "numpy.random.seed", "tor
 
 
 def _noise(script: Script) -> Call | None:
-    """Return what draws noise in a step of training that a model takes, and takes nothing of the batch beside it."""
-    steps = {call.loops for call in script.methods("backward") if call.loops}
+    """Return what draws noise in a step of training that a model takes, and takes nothing of the batch beside it.
+
+    Where nothing but noise is learnt from, numbers at random stand for the data: a benchmark or an example.
+    """
+    steps = {call.loops for call in script.methods("backward") if call.within("batch")}
+    if len({call.receiver.thing for call in script.methods("__call__") if call.loops in steps}) < 2:
+        return None
     for call in script.methods("__call__"):
         if call.loops not in steps or not call.reached or not call.receiver.things:
             continue
