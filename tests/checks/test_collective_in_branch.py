@@ -2,6 +2,34 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    model = DDP(model.to(device), device_ids=[device])
+    epoch = 0
+    if rank == 0 and os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        epoch = state["epoch"] + 1
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    while epoch < 10:  # <-
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+        epoch += 1
+    dist.destroy_process_group()
+""",
+    """
 import torch.distributed as dist
 from training.distributed import is_master
 
@@ -802,6 +830,34 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    model = DDP(model.to(device), device_ids=[device])
+    epoch = 0
+    if os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        epoch = state["epoch"] + 1
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    while epoch < 10:
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+        epoch += 1
+    dist.destroy_process_group()
+""",
     """
 import torch.distributed as dist
 from training.distributed import is_master
