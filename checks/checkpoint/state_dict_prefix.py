@@ -218,7 +218,7 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
 
 def told_by_unwrapping(script: Script) -> Iterator[Finding]:
     """Report the state dict of what the same function, or object, takes out of accelerate's wrapper elsewhere."""
-    unwrapped = {}
+    unwrapped: dict[str, Call] = {}
     for call in script.methods("unwrap_model"):
         given = next(iter(call.arguments.values()), None)
         if given is not None and not given.value.things:
