@@ -196,7 +196,7 @@ def _divided(script: Script, within: Loop | None = None) -> bool:
         for loader in script.of_kind("loader")
         if any(within is None or within in begun.loops for begun in script.iterations(loader))
     ]
-    if not loaders and next(script.of_kind("loader"), None) is None:
+    if within is None and next(script.of_kind("loader"), None) is None:
         return _own_numbers(script)
     return bool(loaders) and all(_own_share(script, loader) for loader in loaders)
 
