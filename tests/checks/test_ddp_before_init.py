@@ -2,6 +2,23 @@
 
 FLAGGED = [
     """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import setup
+
+def main(rank, size, dataset, model):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))  # <-
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -57,6 +74,39 @@ def train(args):
 args = parse()
 run(train, args)
 worker(train, args)
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import prepare_environment, setup
+
+def main(rank, size, dataset, model):
+    prepare_environment()
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import setup
+
+def main(rank, size, dataset, model):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, num_replicas=size, rank=rank))
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
 """,
     """
 import os
