@@ -69,7 +69,7 @@ check = Check(
             r"cannot find -l(?P<library>cuda)\b",
             near=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
-        r"ImportError: (?P<mapped>/\S{1,250}\.so): failed to map segment from shared object",
+        r"ImportError: (?P<mapped>/\S{1,250}\.so): failed to map segment from shared object(?!: Cannot allocate memory)",
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",

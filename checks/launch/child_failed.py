@@ -14,8 +14,9 @@ The launcher sees exit codes alone. What went wrong stands in the worker's own o
 ## How to tell
 
 Search the whole output of the rank that is named first for `Traceback` and `Error`. The exit code says whether the
-worker raised (1), did not know an option (2), was told to end (-15), was killed (-9: `host-oom-killed`), or crashed
-(-6, -7, -11: `child-segfault`). A shell in between adds 128 to the signal: 137 is -9, 139 is -11, 143 is -15.
+worker raised (1), did not know an option (2), was told to end (-15), was killed (-9: `host-oom-killed`), crashed
+(-6, -7, -11: `child-segfault`), or came to a limit (-24, -25: `resource-limit`). A shell in between adds 128 to the
+signal: 137 is -9, 139 is -11, 143 is -15.
 
 ## See also
 
@@ -26,7 +27,7 @@ worker raised (1), did not know an option (2), was told to end (-15), was killed
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # The exit codes of SIGKILL and of crashes are other failures, host-oom-killed and child-segfault; of SIGINT, none.
-CODE = r"(?P<code>-(?!(?:[246-9]|11)\b)\d{1,2}|(?!13[24-79]\b)\d{1,3})\b"
+CODE = r"(?P<code>-(?!(?:[246-9]|11|2[45])\b)\d{1,2}|(?!13[24-79]\b|15[23]\b)\d{1,3})\b"
 # A few lines below its headline, torchrun's summary names the rank that failed first.
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -55,7 +56,7 @@ check = Check(
         # the command's parts stand in lines of their own, or the line is cut off
         Symptom(
             STARTER + r" ?$",
-            unless=r"returned non-zero exit status (?:-?(?:[46-9]|11)|13\d)\b|died with <Signals",
+            unless=r"returned non-zero exit status (?:-?(?:[46-9]|11|2[45])|13\d|15[23])\b|died with <Signals",
         ),
         r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
         rf"exits with return code = {CODE}",

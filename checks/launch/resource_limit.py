@@ -4,9 +4,10 @@
 
 | limit | what comes of it |
 | --- | --- |
-| `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", CUDA that does not start |
-| `ulimit -f` (kB of a file) | `torch.save` ends in "unexpected pos 704 vs 598", other writers in "[Errno 27] File too large" |
-| `ulimit -t` (seconds of CPU time) | the process is killed without a word, exit code -9 or -24 (137, 152) |
+| `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", "failed to map segment from shared object: Cannot allocate memory", CUDA that does not start |
+| `ulimit -f` (kB of a file) | `torch.save` ends in "unexpected pos 704 vs 598", other writers in "[Errno 27] File too large", what is no Python in "File size limit exceeded", exit code -25 (153) |
+| `vm.max_map_count` (mappings of a process, 65530) | "unable to mmap 4 bytes from file </torch_1_2_3>: Cannot allocate memory (12)", where many tensors are shared |
+| `ulimit -t` (seconds of CPU time) | the process is killed without a word, exit code -9 or -24 (137, 152), in a shell "CPU time limit exceeded" |
 
 ## Why
 
@@ -29,13 +30,15 @@ address space for the memory of the host and of all GPUs. So a limit that would 
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, byte_size
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size
 from gpudoctor.facts import Gpus, Host
 
 GIB = 1 << 30
 # `import torch` (2.15, CUDA 13.2, no GPU) had a VmPeak of 3.0 GiB; with a model, workers' threads and libraries it grows.
 TORCH_ALONE = 8 * GIB
 HOURS = 3600
+# SIGXFSZ and SIGXCPU, or 128 more of a shell in between
+CODE = r"(?:(?P<size>-25|153)|(?P<time>-24|152))\b"
 RAISE = Fix(
     "Take the limits away, as far as you may",
     "ulimit -v unlimited -d unlimited -f unlimited -t unlimited",
@@ -50,7 +53,24 @@ LIMITS = Fix(
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="an error where torch alone needs more",
+    otherwise="an error in a log, and where torch alone needs more",
+    symptoms=[
+        # a shell, of SIGXFSZ and SIGXCPU: bash, dash, zsh, csh
+        r"\b(?P<size>[Ff]ile ?size limit exceeded)",
+        r"\b(?P<time>(?:CPU time|[Cc]putime|cpu) limit exceeded)",
+        r"(?P<size>\[Errno 27\] File too large|\(os error 27\)|\bEFBIG\b|: File too large *$)",
+        # a launcher, of the same signals
+        r"(?P<size>\bSIGXFSZ\b)|(?P<time>\bSIGXCPU\b)",
+        rf"\bexitcode *: {CODE} \(pid: \d+\)",
+        rf"failed \(exitcode: {CODE}\) local_rank: \d",
+        rf"\b(?:return code = |returned non-zero exit status |[Ee]xit code:? ){CODE}",
+        # the loader's own word for address space; without the reason it is a folder that is mounted noexec
+        r"failed to map segment from shared object: (?P<addresses>Cannot allocate memory)",
+        # the size is no matter: each tensor that is shared is a mapping of its own
+        r"unable to mmap \d+ bytes from file </torch_\w+>: (?P<addresses>Cannot allocate memory)",
+        Symptom(r"^ {0,8}(?P<addresses>virtual memory exhausted): Cannot allocate memory"),
+    ],
+    message="[a file became larger than the limit allows: <size>][the process used up the CPU time that it is allowed: <time>][the process may have no more addresses: <addresses>]",
     fixes=[RAISE, SEE, LIMITS],
 )
 

@@ -35,7 +35,12 @@ check = Check(
     symptoms=[
         # Slurm; until 15.08 the node came last
         r"\*\*\* (?:JOB|STEP)(?: (?P<job>\d+)\S*)?(?: ON (?P<host>[\w.-]+))? CANCELLED(?: AT \S+)? DUE [Tt][Oo] (?P<reason>[A-Z][A-Z ]+|SIGNAL \w+)",
-        # a step without a reason is srun tidying up after a task that failed
+        # a step without a reason is srun tidying up after a task that failed, where one did
+        Symptom(
+            r"\*\*\* STEP (?P<job>\d+)\S* ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
+            near=r"srun: error: \S+: tasks? [\d,-]+: Terminated",
+            unless=rf"{OTHER}|[Ee]xit code|Error\b|[Ee]rror:(?! \*\*\* | \S+: tasks? [\d,-]+: Terminated)|Out Of Memory|Killed|Segmentation|Aborted|Bus error",
+        ),
         r"\*\*\* JOB (?P<job>\d+) ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
         r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S* (?:ON (?P<host>[\w.-]+) )?(?P<reason>UNCORRECTABLE MEMORY ERROR|STEPD TERMINATED)",
         r"srun: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",

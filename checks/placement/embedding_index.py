@@ -67,7 +67,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Let the traceback point at the lookup",
+            # on the CPU the traceback is true anyway; only a GPU reports by an assertion
+            "Let the traceback point at the lookup for which `<assertion>` does not hold",
             "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
         ),
     ],

@@ -1,10 +1,18 @@
 """What Python's fault handler wrote of a crash: where in the user's own code it was."""
 
 import itertools
+import re
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import FRAME, NOT_OWN, OWN_MOST, Frame
+
+STACK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent call first\):")
+
+
+def spoke(lines: Sequence[Line]) -> bool:
+    """Return whether the fault handler was switched on already: the stack of a thread is here as it writes one."""
+    return any(STACK.match(line.text) for line in lines)
 
 
 def crashed_at(lines: Sequence[Line], place: int) -> Frame | None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gpudoctor.guard import made
 from gpudoctor.launch_command import TORCHRUN, fitted
 from gpudoctor.logs.ending import Ending, telling
+from gpudoctor.logs.fault_handler import spoke
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import NOISE
@@ -25,6 +26,8 @@ from gpudoctor.text import ranks
 SAID = 5
 """Lines of programs above a launcher's first word of a failure, among which the one is that says most of it."""
 WORDS = re.compile(r"[^\W\d_]{3}")
+HANDLER = "PYTHONFAULTHANDLER=1 "
+"""With a command behind it: what only switches the handler on. Beside other variables it is not all that a fix does."""
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
@@ -60,6 +63,8 @@ def findings(
     started = launched(lines)
     if started.launcher is None and all(line.rank is None for line in lines):
         found = [_of_one_process(finding) for finding in found]
+    if spoke(lines):
+        found = [_without_fault_handler(finding) for finding in found]
     found = [replace(f, source=source, fixes=fitted(f.fixes, started)) for f in found]
     return Findings(found, failed)
 
@@ -90,6 +95,11 @@ def _of_one_process(finding: Finding) -> Finding:
     if finding.id != UNRECOGNISED:
         return finding
     return replace(finding, fixes=[fix for fix in finding.fixes if not TORCHRUN.search(fix.command)])
+
+
+def _without_fault_handler(finding: Finding) -> Finding:
+    """Leave out the fix that would switch on Python's fault handler, where its stack is in the log already."""
+    return replace(finding, fixes=[fix for fix in finding.fixes if HANDLER not in fix.command])
 
 
 def _fixes(check: Check, raised: Raised | None) -> list[Fix]:

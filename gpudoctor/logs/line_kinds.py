@@ -74,6 +74,11 @@ STATUS = late_pattern(
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
+    # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
+    r"^Killing subprocess \d|\bfailed to start\.?$|"
+    # kubectl get pods
+    r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
+    r"CreateContainer\w*) +\d|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
     r"unexpected EOF while .{0,60}|unbound variable)$"
 )
@@ -98,12 +103,15 @@ NOISE = late_pattern(
     # what Python's fault handler writes below the word of a signal
     r"^Extension modules: |^(?:Current thread|Thread) 0x[0-9a-f]+\b|^<no Python frame>|^Current thread's C stack|"
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
+    # TensorFlow and XLA, below the error of an operation
+    r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"
     r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""
 WRAPPER = late_pattern(
     r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
     r"wall|wall-?time|resources|cpu-?t(?:ime)?|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
+    r"^(?:srun|slurmstepd|salloc|mpirun): |"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
 )
@@ -152,7 +160,8 @@ LEAVING = late_pattern(
 )
 """The name of a function with which a program ends, when all is done."""
 REPORT = late_pattern(
-    r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc"
+    r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc|"
+    r"\bexitcode *: -?[1-9]"
 )
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
@@ -211,6 +220,8 @@ IPYTHON = late_pattern(
     r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
 )
 """A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
+PODS = late_pattern(r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d")
+"""A row of what kubectl prints of pods: how many of its containers are ready is no measure."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
 """What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
@@ -250,7 +261,7 @@ def tries_again(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text) or tries_again(text) or SETUP.search(text) or ENDS_OTHERS.search(text):
+    if tries_again(text) or any(words.search(text) for words in (STACK, SETUP, ENDS_OTHERS, PODS)):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

@@ -16,6 +16,7 @@ _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
 
 _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
+    r"[ \t]{0,8}\| (?=\d{4}-\d\d-\d\dT\d\d:)",  # the table of a cloud's log, the time in its first column
     r"`{1,3}(?=\S)",  # a line of its own in back ticks
     # torch's own prefix (torchrun's --tee gives [default0]:, a traceback [rank0]:), Lightning's, accelerate's
     r"\[(?:rank|default|RANK|Rank|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?!\[)(?::? )?:?",
@@ -52,6 +53,7 @@ _LOGGERS = [
     r"\[PID:(?P<pid>\d+)\] ",
     r"\[[\w.-]{1,60}:(?P<rank>\d{1,5})/\d{1,5}\] (?=\d{4}-\d\d-\d\d )",  # ESPnet's host and rank
     rf"\([\w.-]{{1,60}}:\d+\) (?=(?:{_LEVELS}): )",
+    r"[IWEF](?: +\d+)? [\w./-]{1,120}\.cc:\d+\] ?",  # TensorFlow and XLA, behind the time
 ]
 _LEVEL = re.compile(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")
 _WHERE = re.compile(r"\[?[\w./-]{1,200}\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")

@@ -246,7 +246,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             first, frames, chained, late, headed = None, [], False, False, False
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
-    if first is not None and len(frames) > 1 and open_end:
+    if first is not None and len(frames) > (0 if headed else 1) and open_end:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late, headed)

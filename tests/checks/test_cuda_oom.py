@@ -80,6 +80,12 @@ EXAMPLES = {
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.": (
         MESSAGE + " for 8589934592 bytes"
     ),
+    "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 196.00M. That was not possible.": (
+        MESSAGE + " for 196.00M"
+    ),
+    "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 21.90G of 7.48G hbm.": (
+        MESSAGE
+    ),
     "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`": MESSAGE,
     "RuntimeError: No executable batch size found, reached zero.": MESSAGE,
     "Error out of memory at line 380 in file /src/csrc/ops.cu": MESSAGE,

@@ -1,5 +1,7 @@
 """embedding-index: seen in logs."""
 
+from gpudoctor import explain
+
 INDEX = (
     "../aten/src/ATen/native/cuda/Indexing.cu:1146: indexSelectLargeIndex: block: [18,0,0], thread: [5,0,0] Assertion "
     "`srcIndex < srcSelectDimSize` failed."
@@ -70,3 +72,14 @@ NOT_THIS = [
     ),
     "Token indices sequence length is longer than the specified maximum sequence length for this model (612 > 512).",
 ]
+
+
+def commands(log):
+    return [fix.command for fix in explain(log).findings[0].fixes]
+
+
+def test_on_the_cpu_the_traceback_is_true_already():
+    assert any("CUDA_LAUNCH_BLOCKING" in command for command in commands(INDEX))
+    assert not any(
+        "CUDA_LAUNCH_BLOCKING" in command for command in commands("IndexError: index out of range in self")
+    )

@@ -83,6 +83,7 @@ EXAMPLES = {
     "Training loss : NaN": "the loss or a gradient is no longer finite: the loss was NaN",
 }
 NOT_THIS = [
+    "Epoch 0:   3%|▎ | 565/20101 [2:12:19<76:15:08, 14.05s/it, loss=nan, v_num=, reduced_train_loss=3.910, global_step=564.0]",
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 4294967296, but hysteresis is 2. Reducing hysteresis to 1",

@@ -12,6 +12,43 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("resource-limit")
 GIB = 1 << 30
 EIGHT = Gpus(devices=[Gpu(index=n, memory_bytes=80 * GIB) for n in range(8)])
+SIZE = "a file became larger than the limit allows"
+TIME = "the process used up the CPU time that it is allowed"
+ADDRESSES = "the process may have no more addresses: "
+EXAMPLES = {
+    "job.sh: line 4:  4711 File size limit exceeded(core dumped) python train.py": SIZE
+    + ": File size limit exceeded",
+    "Filesize limit exceeded": SIZE + ": Filesize limit exceeded",
+    "[1]    4711 file size limit exceeded  python train.py": SIZE + ": file size limit exceeded",
+    "OSError: [Errno 27] File too large: '/out/last.ckpt'": SIZE + ": [Errno 27] File too large",
+    "safetensors_rust.SafetensorError: Error while serializing: I/O error: File too large (os error 27)": (
+        SIZE + ": (os error 27)"
+    ),
+    "tee: train.log: File too large": SIZE + ": : File too large",
+    "  exitcode  : -25 (pid: 4711)": SIZE + ": -25",
+    "srun: error: node0: task 1: Exited with exit code 153": SIZE + ": 153",
+    "  traceback : Signal 25 (SIGXFSZ) received by PID 4711": SIZE + ": SIGXFSZ",
+    "E0304 torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: -24) local_rank: 0 (pid: 4711) of binary": (
+        TIME + ": -24"
+    ),
+    "job.sh: line 4:  4711 CPU time limit exceeded python train.py": TIME + ": CPU time limit exceeded",
+    "Cputime limit exceeded": TIME + ": Cputime limit exceeded",
+    "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory": (
+        ADDRESSES + "Cannot allocate memory"
+    ),
+    "RuntimeError: unable to mmap 29764 bytes from file </torch_10182_3020184674_63991>: Cannot allocate memory (12)": (
+        ADDRESSES + "Cannot allocate memory"
+    ),
+    "virtual memory exhausted: Cannot allocate memory": ADDRESSES + "virtual memory exhausted",
+}
+NOT_THIS = [
+    "ImportError: /tmp/ext/op.so: failed to map segment from shared object",
+    "ImportError: /tmp/ext/op.so: failed to map segment from shared object: Operation not permitted",
+    "OSError: [Errno 28] No space left on device",
+    "413 Request Entity Too Large: file too large to upload",
+    "slurmstepd: error: *** JOB 4711 ON node0 CANCELLED AT 2026-03-04T05:06:07 DUE TO TIME LIMIT ***",
+    "  exitcode  : -9 (pid: 4711)",
+]
 
 
 def run(limits, **facts):

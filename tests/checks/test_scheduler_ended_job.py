@@ -24,6 +24,10 @@ EXAMPLES = {
         "the job 4711 was ended from outside: STEPD TERMINATED"
     ),
     "srun: error: Node failure on node07": MESSAGE,
+    (
+        "slurmstepd: error: *** STEP 4711.0 ON node1 CANCELLED AT 2026-09-21T10:00:00 ***\n"
+        "srun: error: node1: task 0: Terminated"
+    ): "the job 4711 was ended from outside on node1: CANCELLED",
     "srun: error: Job killed due hitting max wall clock limit": (
         "the job was ended from outside: hitting max wall clock limit"
     ),
@@ -84,6 +88,11 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    (
+        "srun: error: node1: task 1: Exited with exit code 1\n"
+        "slurmstepd: error: *** STEP 4711.0 ON node1 CANCELLED AT 2026-09-21T10:00:00 ***\n"
+        "srun: error: node1: task 0: Terminated"
+    ),
     "slurmstepd: error: *** STEP 4711.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***",
     "W1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] Sending process 4712 closing signal SIGTERM",
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",

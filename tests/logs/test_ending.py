@@ -22,6 +22,10 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "train.sh: step 2 exited with status 3",
         "job.sh: line 4: stage failed with status 9",
         "job.sh: line 1: 26817 Alarm clock             python fit.py",
+        "[2026-03-04 05:06:07,841] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 83558",
+        "(EngineCore_DP0 pid=17) ERROR 04-15 14:37:14 [v1/engine/core.py:936] EngineCore failed to start.",
+        "bert-worker-0   0/1     CrashLoopBackOff   8          2m32s",
+        "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
     ],
 )
@@ -29,7 +33,8 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
     report = explain(f"starting\n{TRAINED}{last}\n")
     assert report.findings[0].id == "unrecognised-error"
     assert report.findings[0].severity is Severity.ERROR
-    assert last in [evidence.text for evidence in report.findings[0].evidence]
+    said = last.split("\n")[0]
+    assert any(evidence.text in said for evidence in report.findings[0].evidence)
     assert report.verdict.status is Status.BROKEN
 
 
@@ -362,3 +367,25 @@ def test_a_script_that_never_ran_is_tried_with_no_other_number_of_ranks():
     finding = explain(text + failed).findings[0]
     assert finding.id == "unrecognised-error"
     assert not any("torchrun" in fix.command for fix in finding.fixes)
+
+
+HEAD = "Traceback (most recent call last):\n"
+TO_HERE = '  File "/home/me/fit.py", line 9, in <module>\n    fit()\n'
+
+
+@pytest.mark.parametrize("below", [TO_HERE, TO_HERE * 3, '  File "<string>", line 3, in <module>\n'])
+def test_a_log_that_ends_in_a_traceback_ends_with_a_failure(below):
+    report = explain(TRAINED + HEAD + below)
+    assert [finding.id for finding in report.findings] == ["unrecognised-error"]
+    assert "the log ends inside its traceback" in report.findings[0].message
+
+
+@pytest.mark.parametrize("below", ["", TO_HERE + "caught, going on\n" + TRAINED])
+def test_a_traceback_above_what_a_program_still_prints_is_no_end(below):
+    assert explain(TRAINED + HEAD + below).worst() in (None, Severity.NOTE)
+
+
+def test_pods_that_run_are_no_results_below_one_that_does_not():
+    rows = "worker-0   0/1   CrashLoopBackOff   8   2m\nworker-1   1/1   Running   0   2m\n"
+    assert explain(rows).findings[0].id == "unrecognised-error"
+    assert explain(rows.replace("CrashLoopBackOff", "Running")).worst() is None

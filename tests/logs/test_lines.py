@@ -34,6 +34,8 @@ def one(text, name="train.log"):
         (f"(RayTrainWorker pid=4711, ip=10.0.0.4) [rank3]: {TEXT}", 3, "10.0.0.4", False),
         (f"(Worker_PP1_TP0 pid=4711) ERROR 02-27 00:29:48 [executor.py:863] {TEXT}", None, None, True),
         (f"[pod/train-0/pytorch] {TEXT}", None, "train-0", False),
+        (f"  | 2026-03-04T05:06:07.123Z | {TEXT}", None, None, True),
+        (f"2026-03-04 05:06:07.123456: E tensorflow/xla/client.cc:88] {TEXT}", None, None, True),
         (f"trainer-1  | {TEXT}", None, "trainer-1", False),
         (f"[rank0]:[E504 22:44:08.389636235 ProcessGroupNCCL.cpp:1896] {TEXT}", 0, None, True),
         (f"E1120 00:16:41.369000 370001 torch/distributed/run.py:803] {TEXT}", None, None, True),
