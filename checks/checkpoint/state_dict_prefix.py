@@ -162,6 +162,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """The wrapper's own state_dict goes into the file: an error where the bare model is to take it, or the reverse."""
     yield from into_wrapper(script)
+    yield from told_by_unwrapping(script)
     for saved in saved_wrappers(script):
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
@@ -211,6 +212,39 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
                 f"line {found[0][0].place.line} saves has the keys of the model inside it",
                 location=call.place,
                 fixes=[INSIDE],
+            )
+            return
+
+
+def told_by_unwrapping(script: Script) -> Iterator[Finding]:
+    """Report the state dict of what the same function, or object, takes out of accelerate's wrapper elsewhere."""
+    unwrapped: dict[str, Call] = {}
+    for call in script.methods("unwrap_model"):
+        given = next(iter(call.arguments.values()), None)
+        if given is not None and not given.value.things:
+            unwrapped.setdefault(given.text, call)
+    for call in script.methods("state_dict") if unwrapped else ():
+        name = call.text.removesuffix(".state_dict")
+        taken = unwrapped.get(name)
+        if (
+            taken is None
+            or call.receiver.things
+            or not (taken.scope == call.scope or name.startswith("self."))
+        ):
+            continue
+        made = call.receiver.made
+        bare = 0 <= made < len(script.calls) and script.calls[made].method == "unwrap_model"
+        saved = any(
+            f"{call.text}()" in a.text for c in script.named("torch.save") for a in c.arguments.values()
+        )
+        if saved and not bare and not strips(script, "module."):
+            yield check.found(
+                f"what is saved is the state dict of {name}, which line {taken.place.line} takes out of accelerate's wrapper "
+                "and this line does not: with several processes its keys begin with module., and no bare model will find "
+                "its names there",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[PREPARED],
             )
             return
 

@@ -181,7 +181,8 @@ def _fetches(call: Call) -> bool:
         call.name in FETCHING
         or call.method == "extractall"
         or (call.name in SHELLS and _downloads(call))
-        or re.fullmatch(r"download_and_(?:unzip|extract)(?:_archive)?", call.method) is not None
+        or re.fullmatch(r"download_(?:and_(?:unzip|extract)(?:_archive)?|dataset|data)", call.method)
+        is not None
     )
     return fetching and not one_alone(call)
 

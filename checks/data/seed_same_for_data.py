@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import UNKNOWN, Call, Known, Script
 
 check = Check(
     severity=Severity.WARNING,
@@ -52,9 +52,18 @@ def code(script: Script) -> Iterator[Finding]:
     seeds = [call for call in script.calls if call.name in SEEDS and call.reached]
     if not seeds or any(argument.value.by_rank for call in seeds for argument in call.arguments.values()):
         return
-    if any(True for _ in script.of_kind("generator")) or any(
-        call.given("worker_init_fn") for call in script.calls
-    ):
+    if any(True for _ in script.of_kind("generator")):
+        return
+    noise = _noise(script) if any(call.name.startswith("torch.") for call in seeds) else None
+    if noise is not None:
+        yield check.found(
+            f"every rank takes the same seed here, and {noise.text} in line {noise.place.line} draws a model's input from it: "
+            "all ranks compute the same",
+            severity=Severity.WARNING,
+            location=seeds[0].place,
+        )
+        return
+    if any(call.given("worker_init_fn") for call in script.calls):
         return
     steps = {call.loops for call in script.methods("backward") if call.loops}
     picked = next((call for call in script.calls if call.loops in steps and _picks(call)), None)
@@ -79,6 +88,32 @@ def code(script: Script) -> Iterator[Finding]:
 
 
 SEEDS = frozenset({"torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed_all"})
+
+
+def _noise(script: Script) -> Call | None:
+    """Return what draws noise in a step of training that a model takes, and takes nothing of the batch beside it.
+
+    Where nothing but noise is learnt from, numbers at random stand for the data: a benchmark or an example.
+    """
+    steps = {call.loops for call in script.methods("backward") if call.within("batch")}
+    if len({call.receiver.thing for call in script.methods("__call__") if call.loops in steps}) < 2:
+        return None
+    for call in script.methods("__call__"):
+        if call.loops not in steps or not call.reached or not call.receiver.things:
+            continue
+        given = [argument.value for argument in call.arguments.values()]
+        first = given[0] if given else UNKNOWN
+        made = script.calls[first.made] if first.known is Known.TENSOR and first.made >= 0 else None
+        while made is not None and made.method in MOVING and made.receiver.made >= 0:
+            made = script.calls[made.receiver.made]
+        if made is not None and made.name in NOISE and made.loops in steps:
+            if not any(value.from_data or value.by_rank for value in given):
+                return made
+    return None
+
+
+NOISE = frozenset({"torch.randn", "torch.rand", "torch.randn_like", "torch.rand_like", "torch.normal"})
+MOVING = ("to", "cuda", "view", "reshape", "float", "half", "requires_grad_", "unsqueeze")
 
 
 def _picks(call: Call) -> bool:

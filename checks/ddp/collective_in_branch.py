@@ -131,11 +131,11 @@ def code(script: Script) -> Iterator[Finding]:
         )
     for way, condition, call in left:
         yield leaving(way, condition, call.text)
-    for bounds, call in unequal(script):
+    for place, loop, call in unequal(script):
         yield check.found(
-            f"some ranks alone change a bound of this {bounds.text}(): the ranks do not go round the loop equally often, and who "
-            f"goes on waits for the others in {call.text}()",
-            location=bounds.place,
+            f"some ranks alone change a bound of this {loop}: the ranks do not go round the loop equally often, and who goes "
+            f"on waits for the others in {call.text}()",
+            location=place,
             fixes=[RESUMED],
         )
 

@@ -41,7 +41,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """What needs the group and comes before it, in one process or in the parent of those that have it."""
-    made = script.process_group
+    made = script.process_group or _set_up(script)
     if made is None or not made.reached or "try" in made.contexts:
         return
     yield from _without_a_group(script, made)
@@ -54,11 +54,37 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if any("is_initialized" in condition.text for condition in call.conditions):
             continue
+        if call.scope != made.scope and any(
+            ASKS.search(c.text) for c in call.conditions if c not in made.conditions
+        ):
+            continue  # with several ranks another way may lead there
         where = "in the processes that are started later" if made.spawned and not call.spawned else "later"
         yield check.found(
             f"{call.method} is made here, and the process group only {where}, in line {made.place.line}",
             location=call.place,
         )
+
+
+def _set_up(script: Script) -> Call | None:
+    """Return the first call that surely makes the group where it is not seen: ``setup(rank, world_size)``."""
+    if script.frameworks:
+        return None
+    for call in script.calls:
+        if call.reached and not call.receiver.things and not call.name.startswith(("torch.", "os.")):
+            told = any(a.value.is_rank for a in call.arguments.values()) or "dist" in call.name.lower()
+            if SETS_UP.fullmatch(call.method) and told:
+                return call
+            if MAY_SET_UP.search(call.name.lower()):
+                return None
+    return None
+
+
+SETS_UP = re.compile(
+    r"(?:setup|init|initiali[sz]e)(?:_(?:ddp|dist|distributed|process_groups?|distributed_mode))?|(?:ddp|dist|distributed)_(?:setup|init)"
+)
+"""What a function is called that makes the process group and is told the rank."""
+MAY_SET_UP = re.compile(r"dist|ddp|setup|set_up|init_|launch|env|parallel|prepare|context|engine")
+"""Words in the names of functions that may make one."""
 
 
 def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:
@@ -78,5 +104,6 @@ def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:
             return
 
 
+ASKS = re.compile(r"ddp|dist|parallel|world_size|gpu", re.I)
 PLAIN = re.compile(r"(?:\w+\.)?(?:is_)?(?:ddp|distributed|dist|use_ddp|use_dist|multi_gpu|parallel)")
 """A test that asks whether there are several ranks."""

@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Script, wrapped_classes
+from gpudoctor.facts import Call, Known, Script, wrapped_classes
 
 HEAD = r"loss log variables are different across GPUs"
 KEYS = r"rank (?P<rank>\d+) len\(log_vars\): (?P<count>\d+) keys: (?P<keys>[\w.,/ -]{1,300})"
@@ -60,6 +60,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """Entries that some ranks alone add to a dictionary, and a loop over it with a collective for each entry."""
     yield from of_forward(script)
+    yield from handed_over(script)
     added: dict[tuple[str, str], Call] = {}
     for call in script.calls:
         condition = next((c for c in call.conditions if c.by_rank or (c.from_data and c.kind == "if")), None)
@@ -79,6 +80,37 @@ def code(script: Script) -> Iterator[Finding]:
             if re.search(rf"\b{re.escape(name)}\b", loop.text):
                 said.add(name)
                 yield differing(entry, name, call)
+
+
+def handed_over(script: Script) -> Iterator[Finding]:
+    """Report a dictionary that has other entries on some ranks and goes to a function that reduces all of them."""
+    gone = [
+        call for call in script.calls if call.method in ("items", "keys", "values") or call.name == "<loop>"
+    ]
+    for call in gone:
+        keys = [set(v.literal) for v in call.receiver.possible() if v.known is Known.MAPPING and v.literal]
+        uneven = call.receiver.by_rank or call.receiver.from_data
+        if not uneven or len(keys) < 2 or call.rank_conditions:
+            continue
+        some = set.union(*keys) - set.intersection(*keys)
+        entry = next(
+            (c for c in script.methods("__setitem__") if c.value("key").literal in some and _parted(c)), None
+        )
+        reduced = next((c for c in script.calls[call.number :] if _reduces(c, call)), None)
+        if entry is not None and reduced is not None and entry.scope != call.scope:
+            yield differing(entry, entry.name.rpartition(".")[0], reduced)
+            return
+
+
+def _parted(entry: Call) -> bool:
+    """Return whether some ranks alone come to an entry, by their rank or their data."""
+    return any(c.by_rank or (c.from_data and c.kind == "if") for c in entry.conditions)
+
+
+def _reduces(call: Call, gone: Call) -> bool:
+    """Return whether a collective is about the tensors of a dictionary that its function has gone through."""
+    tensors = call.collective and "object" not in call.method and call.method not in ("barrier", "new_group")
+    return tensors and call.scope == gone.scope and call.stack == gone.stack and not call.given("group")
 
 
 def differing(entry: Call, name: str, collective: Call) -> Finding:

@@ -31,6 +31,7 @@ between the output and the loss.
 - [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178): LoRA, checkpointing and frozen inputs
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
@@ -143,6 +144,8 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
         elif off is not None and not on and source is not None and off in source.contexts:
+            if _asks_for_the_mode(call):
+                continue
             yield check.found(
                 f"the loss is computed under {off}(), which records no graph, so there is nothing to go back through",
                 location=call.place,
@@ -154,6 +157,17 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[RECORDED if _unrecorded(cut) else TENSOR],
             )
+
+
+MODE = re.compile(r"train|grad|eval|valid|phase|mode|split|test", re.I)
+"""What is asked in a function that trains and validates."""
+
+
+def _asks_for_the_mode(call: Call) -> bool:
+    """Return whether a call stands under a test that may not hold where nothing is recorded."""
+    return any(
+        test.kind == "if" and not test.value.is_literal and MODE.search(test.text) for test in call.conditions
+    )
 
 
 def _never(test: Condition) -> bool:

@@ -100,9 +100,7 @@ OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequent
 
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
-    waiting = [
-        argument.value for key, argument in made.arguments.items() if key not in ("batch_size", "num_workers")
-    ]
+    waiting = [argument.value for key, argument in made.arguments.items() if key not in OF_NO_SPLIT]
     shuffled = made.value("shuffle").literal is True
     if made.rank_conditions:
         return True
@@ -126,6 +124,18 @@ def _split(script: Script, made: Call) -> bool:
             if any(c.scope.startswith(f"{thing.type}.") and _asks_rank(c) for c in script.calls):
                 return True
     return True
+
+
+OF_NO_SPLIT = (
+    "batch_size",
+    "num_workers",
+    "shuffle",
+    "drop_last",
+    "pin_memory",
+    "persistent_workers",
+    "timeout",
+)
+"""Arguments of a loader that choose no samples."""
 
 
 def _opaque(value: Value) -> bool:

@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing, side
 
 check = Check(
     severity=Severity.WARNING,
@@ -60,6 +60,14 @@ def code(script: Script) -> Iterator[Finding]:
         if any(call.reached or not made.reached for call in unknown):
             continue  # of something that is not known here, and may be this sampler
         told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
+        alone = _by_some(script, told)
+        if alone is not None:
+            yield check.found(
+                f"{alone.text}() is called by some ranks alone, under `{alone.rank_conditions[-1].text}`: the others keep the "
+                "order of the first epoch, and the ranks' shares overlap",
+                location=alone.place,
+            )
+            continue
         if any((call.loops or not call.reached) and not _once(call) for call in told):
             continue
         loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
@@ -80,6 +88,15 @@ def code(script: Script) -> Iterator[Finding]:
                 f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
                 location=sampler.place,
             )
+
+
+def _by_some(script: Script, told: list[Call]) -> Call | None:
+    """Return the call that tells a sampler its epoch on some ranks alone, ``None`` where others do on the rest."""
+    if not told or not all(any(map(side, call.rank_conditions)) for call in told):
+        return None
+    parted = {(c.place, c.negated) for call in told for c in call.rank_conditions}
+    both = any((place, not negated) in parted for place, negated in parted)
+    return None if both or not script.distributed else told[0]
 
 
 def _once(call: Call) -> bool:

@@ -104,7 +104,7 @@ def code(script: Script) -> Iterator[Finding]:
     for call in [*script.methods("add_argument"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         if not {"--local_rank", "--local-rank"} & {*names} or not (
-            script.distributed or _for_launch(script, call)
+            script.distributed or _for_launch(script, call) or _set_up_elsewhere(script)
         ):
             continue
         used = _used(script)
@@ -141,6 +141,16 @@ def _left_to_a_library(script: Script) -> bool:
     return bool(script.frameworks) and any(
         "LOCAL_RANK" in test.text for c in setting for test in c.conditions
     )
+
+
+def _set_up_elsewhere(script: Script) -> bool:
+    """Return whether a function makes the process group that is not seen here, by its name: ``init_dist(launcher)``."""
+    return not script.frameworks and any(
+        SETS_UP.fullmatch(call.method) and call.reached for call in script.calls
+    )
+
+
+SETS_UP = re.compile(r"(?:init|setup|initialize)_(?:dist|distributed|distributed_mode|ddp|process_group)")
 
 
 def _for_launch(script: Script, call: Call) -> bool:

@@ -65,9 +65,9 @@ def code(script: Script) -> Iterator[Finding]:
     choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
-        several = several or "local" in choosing[0].arguments["device"].text  # it is taken for the local one
+        several = several or "local" in _chosen(choosing[0])  # it is taken for the local one
         yield check.found(
-            f"the GPU is chosen by the global rank, {choosing[0].arguments['device'].text}: a second machine has no GPU of "
+            f"the GPU is chosen by the global rank, {_chosen(choosing[0])}: a second machine has no GPU of "
             "that number",
             severity=Severity.WARNING if several else Severity.NOTE,
             location=choosing[0].place,
@@ -77,10 +77,31 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _chooses(call: Call) -> bool:
     """Return whether a call chooses a GPU by the global rank."""
-    indices = [device.index for device in call.value("device").possible()]
-    if not any(i is not None and i.known is Known.RANK and i.text in FROM_LAUNCHER for i in indices):
-        return False
-    return call.name == "torch.cuda.set_device" or call.method in ("cuda", "to")
+    if call.name == "torch.nn.parallel.DistributedDataParallel":
+        return any(_global_in(call.value(name)) for name in OF_DDP)
+    return _global(call.value("device")) and (
+        call.name == "torch.cuda.set_device" or call.method in ("cuda", "to")
+    )
+
+
+def _global(device: Value) -> bool:
+    """Return whether a device has the number of the global rank."""
+    indices = [item.index for item in device.possible()]
+    return any(i is not None and i.known is Known.RANK and i.text in FROM_LAUNCHER for i in indices)
+
+
+def _chosen(call: Call) -> str:
+    """Return the source of the device that a call chooses."""
+    names = ("device", *(name for name in OF_DDP if _global_in(call.value(name))))
+    return next(call.arguments[name].text for name in names if name in call.arguments)
+
+
+def _global_in(value: Value) -> bool:
+    return any(_global(part) for part in (value, *value.items))
+
+
+OF_DDP = ("device_ids", "output_device")
+"""Arguments by which a DistributedDataParallel chooses a GPU."""
 
 
 GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")

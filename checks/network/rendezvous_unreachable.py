@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
+    Call,
     Connection,
     Firewall,
     Host,
@@ -182,7 +183,8 @@ def code(script: Script) -> Iterator[Finding]:
         several = group.spawned or not group.reached or group.value("rank").is_rank
         if group.value("world_size").literal == 1 or not several:
             continue
-        for chosen in (call for port in ports for call in origins(script, port)):
+        chain = [[*origins(script, port)] for port in ports]
+        for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
             random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
             if random and chosen.spawned == group.spawned and not chosen.rank_conditions:
                 here = chosen.scope == group.scope or not chosen.stack
@@ -193,6 +195,11 @@ def code(script: Script) -> Iterator[Finding]:
                     fixes=[ONE_PORT],
                 )
                 return
+
+
+def _agrees(call: Call) -> bool:
+    """Return whether a call hands every rank the same, as MPI's bcast does."""
+    return any(word in call.method.lower() for word in ("bcast", "broadcast", "scatter", "gather", "reduce"))
 
 
 @check.environment

@@ -28,6 +28,7 @@ DistributedDataParallel's gradient averaging too.
 - [diffusers#8477](https://github.com/huggingface/diffusers/issues/8477): `unwrap_model` of accelerate
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -298,18 +299,27 @@ def _by_device_count(made: Call) -> bool:
 
 
 def _by_option(made: Call) -> str | None:
-    """Return the one switch of the command line under which a model is wrapped, ``None`` where something else decides."""
+    """Return the option, or the test for several processes, under which a model is wrapped; ``None`` for any other."""
     tests = [condition for condition in made.conditions if condition.kind == "if"]
-    if len(tests) != 1 or tests[0].negated or tests[0].early or tests[0].value.known is not Known.ARGUMENT:
+    if len(tests) != 1 or tests[0].negated or tests[0].early:
         return None
-    return tests[0].text
+    value = tests[0].value
+    sized = any(item.known is Known.WORLD_SIZE for item in value.items) and value.text == "Gt"
+    return tests[0].text if sized or value.known is Known.ARGUMENT else None
 
 
 def _tells(call: Call, made: Call) -> bool:
     """Return whether a call stands under a test that tells a wrapped model from a bare one."""
     tests = {condition.text for condition in made.conditions}
-    texts = [condition.text for condition in call.conditions if condition.kind == "if"]
+    asked = [condition for condition in call.conditions if condition.kind == "if"]
+    texts = [RANK.sub("", c.text) if c.by_rank else c.text for c in asked]
+    # where nothing is wrapped, and there is one process: ``if not distributed or rank == 0``
+    texts = [text for text in texts if not any(text.startswith(f"not {test} or ") for test in tests)]
     return any(text in tests or any(word in text.lower() for word in TELLING) for text in texts)
+
+
+RANK = re.compile(r"\b(?:\w+\.)*(?:\w*_)?(?:get_)?rank\b(?:\(\))?", re.I)
+"""How a test asks for the rank, which says nothing of a wrapper."""
 
 
 def _unwraps(call: Call) -> bool:

@@ -144,6 +144,8 @@ def model_on_one(script: Script) -> Finding | None:
             continue  # a class of a library: who uses it may have chosen the GPU
         if made is not None and made.given("process_group") and not made.reached:
             continue  # a group of somebody's own making
+        if made is not None and made.contradictory:
+            continue  # of a function that is called for one GPU as well
         last = _last_move(script, wrapper)
         if last is not None and _to_cuda(last):
             return check.found(
@@ -178,8 +180,8 @@ def averaged_on_one(script: Script) -> Finding | None:
 def on_current(script: Script) -> Finding | None:
     """Find what is about the current GPU below a process group of NCCL, or what leaves that one GPU 0."""
     group = script.process_group
-    if group is None or group.value("world_size") == ONE:
-        return None
+    if group is None or group.value("world_size") == ONE or not group.reached:
+        return None  # in a library another file may choose the GPU
     if not any(v.literal == "nccl" for v in group.value("backend").possible()):
         return None
     indexed = next((c for c in script.calls if _own(c)), None)

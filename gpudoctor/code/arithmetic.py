@@ -135,6 +135,17 @@ def compared(values: list[Value], operators: list[ast.cmpop]) -> Value:
         return Value(
             items=(left, right), text="is"
         )  # ``rank is None`` tells how it was started, not which rank it is
+    if (
+        isinstance(left.literal, str)
+        and isinstance(right.literal, str)
+        and left.is_literal
+        and right.is_literal
+    ):
+        # where a function is told what to make: ``shuffle=split == "train"``
+        same = left.literal == right.literal
+        if isinstance(operators[0], (ast.Eq, ast.NotEq)):
+            same = same is isinstance(operators[0], ast.Eq)
+            return Value(literal=same, items=(left, right), text=type(operators[0]).__name__)
     left, right = _rank_of(left), _rank_of(right)
     if left.is_literal and right.is_rank:
         left, right = right, left

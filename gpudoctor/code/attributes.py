@@ -26,6 +26,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     elif node.attr == "module" and isinstance(node.value, ast.Name) and frame.program.kind(value) == "ddp":
         frame.record("<inside>.module.__get__", node, text=frame.text(node), receiver=value)
+        if value.known is Known.CHOICE:
+            _asked(frame, node, value)
     elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
         # no name holds the wrapper itself
         made = frame.program.things[value.thing].type

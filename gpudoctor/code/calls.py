@@ -35,7 +35,7 @@ def perform(
 ) -> Value:
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
-    callee = _one(callee)
+    callee = _one(frame, callee)
     if callee.made in program.partials:
         before, given = program.partials[callee.made]
         positional, keywords = [*before, *positional], {**given, **keywords}
@@ -76,7 +76,7 @@ def perform(
     )
     if name == "functools.partial" and positional:
         program.partials[number] = (positional[1:], keywords)
-        outcome = replace(_one(positional[0].value), made=number)
+        outcome = replace(_one(frame, positional[0].value), made=number)
     taken = _changes(frame, node, name, attribute, receiver, arguments, number)
     started(frame, node, name, arguments)
     if not taken and callee.text != NAMED_TUPLE:
@@ -172,10 +172,13 @@ def named(
     return found
 
 
-def _one(callee: Value) -> Value:
-    """Return what is called, of several the first that says something."""
+def _one(frame: Frame, callee: Value) -> Value:
+    """Return what is called, of several the first that says something: a wrapper before the bare model of one rank."""
     if callee.known is not Known.CHOICE:
         return callee
+    wrapper = next((v for v in callee.possible() if frame.program.kind(v) in WRAPPERS), None)
+    if wrapper is not None:
+        return wrapper
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
         found = [value for value in callee.possible() if value.known is known]
         if found:  # of two libraries torch's, which is there

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gpudoctor.code.consequences import PROCESS
 from gpudoctor.code.known_calls import kind
+from gpudoctor.code.names import HOLDS
 from gpudoctor.code.namespaces import stated
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
@@ -64,7 +65,10 @@ def made(
         and not receiver.things
         and (_makes(name) or _capital(name, arguments))
     ):
-        return program.thing("object", name, frame.place(node))
+        new = program.thing("object", name, frame.place(node))
+        if name.startswith("torch.distributions.") and any(a.value.from_data for a in arguments.values()):
+            program.heap[new.thing, HOLDS] = Value(from_data=True)  # what is drawn of it is this rank's own
+        return new
     if not what:
         return None
     if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":

@@ -48,7 +48,7 @@ TEXT = Value(text="text")
 
 
 MAIN = re.compile(
-    r"is_(?:local_)?(?:main|master|chief|primary)(?:_(?:process|rank|proc|node))?|(?:main|master)_process"
+    r"is_(?:local_|global_)?(?:main|master|chief|primary|root|leader)(?:_(?:process|rank|proc|node|worker))?|(?:main|master)_process"
     r"|is_(?:global_)?(?:rank_?)?(?:zero|0)|rank_?(?:zero|0)"
 )
 """What a test is called that holds on rank 0 alone."""

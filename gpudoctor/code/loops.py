@@ -58,7 +58,13 @@ def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
         kind = "epoch"
     elif any(word in text for word in _LOADERS):
         kind = "batch"
-    return Loop(frame.place(node), kind, loader if loader is not None else over, names[0] if names else "")
+    return Loop(
+        frame.place(node),
+        kind,
+        loader if loader is not None else over,
+        names[0] if names else "",
+        frame.scope,
+    )
 
 
 def _loader(frame: Frame, value: Value) -> Value | None:
@@ -121,7 +127,7 @@ def while_loop(frame: Frame, node: ast.While) -> None:
             *outside,
             Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind="while"),
         )
-    _body(frame, Loop(frame.place(node), kind, value, ""), node.body, text)
+    _body(frame, Loop(frame.place(node), kind, value, "", frame.scope), node.body, text)
     frame.conditions = outside
     frame.program.execute(frame, node.orelse)
 

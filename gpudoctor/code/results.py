@@ -91,7 +91,9 @@ def result_of(
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]
     from_data = from_data and (name.startswith(OF_ONE) or not any(word in last.lower() for word in REDUCING))
-    by_name = (named_value(last.removeprefix("get_")) or named_value(last)) if not first else None
+    by_name = named_value(last.removeprefix("get_")) or named_value(last)
+    if first and by_name is not None and by_name.sole is None:
+        by_name = None  # of a group of its own, perhaps; ``is_master(args)`` asks for one thing, whatever it is told
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
 
 
@@ -111,6 +113,9 @@ def _of_method(
         if "stop" in attribute and (receiver.thing, TOLD) in frame.program.heap:
             return FLAG
         stops = "stop" in attribute and (receiver.thing, HOLDS) in frame.program.heap
+        if frame.program.things[receiver.thing].type.startswith("torch.distributions."):
+            drawn = from_data or (receiver.thing, HOLDS) in frame.program.heap
+            return Value(Known.TENSOR, by_rank=by_rank, from_data=drawn)
         return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
     if kind == "loader" and attribute in ("__call__", "__iter__"):
         return receiver

@@ -96,7 +96,7 @@ from gpudoctor.facts.script_checkpoints import (
     saved_wrappers,
     strips,
 )
-from gpudoctor.facts.script_collectives import Parted, Side, parted
+from gpudoctor.facts.script_collectives import Parted, Side, parted, side
 from gpudoctor.facts.script_departures import left_alone, parted_by_data, returned, unequal
 from gpudoctor.facts.script_files import (
     elsewhere,
@@ -309,6 +309,7 @@ __all__ = [
     "saved_wrappers",
     "settings",
     "siblings_median",
+    "side",
     "spans_nodes",
     "spawns_ranks",
     "starts_several",

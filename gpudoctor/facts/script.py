@@ -63,6 +63,8 @@ class Loop(Struct, frozen=True):
     over: Value = UNKNOWN
     target: str = ""
     """The name of its variable, the first where there are several."""
+    scope: str = ""
+    """The function that it stands in."""
 
 
 class Argument(Struct, frozen=True):
@@ -142,6 +144,12 @@ class Call(Struct, frozen=True, kw_only=True):
     def each_time(self) -> bool:
         """Whether it happens every time that the innermost loop around it goes round."""
         return all(condition.loops < len(self.loops) for condition in self.conditions)
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether two of its tests exclude each other: ``train(0)`` under ``else``, and in it the same test again."""
+        tests = {(c.text, c.negated) for c in self.conditions if c.kind == "if"}
+        return any((text, not negated) in tests for text, negated in tests)
 
     @property
     def rank_conditions(self) -> tuple[Condition, ...]:
@@ -305,11 +313,10 @@ class Script(Struct, frozen=True, kw_only=True):
     @property
     def distributed(self) -> bool:
         """Whether it trains with several processes by torch itself; a group that is made for one is none."""
-        groups = self.named("torch.distributed.init_process_group")
-        sizes = [call.value("world_size") for call in groups]
-        several = any(not (size.is_literal and size.literal == 1) for size in sizes)
-        made = several or next(self.of_kind("ddp", "fsdp"), None) is not None
-        return made or any(
+        sizes = [c.value("world_size") for c in self.named("torch.distributed.init_process_group")]
+        if sizes:
+            return any(not (size.is_literal and size.literal == 1) for size in sizes)
+        return next(self.of_kind("ddp", "fsdp"), None) is not None or any(
             sampler.type == "torch.utils.data.DistributedSampler" for sampler in self.of_kind("sampler")
         )
 

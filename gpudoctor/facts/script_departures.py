@@ -51,6 +51,8 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             calls = [call for call in calls if call.number >= way.number]
         if not _inside(way.place, loop):
             continue  # it leaves a function that is called in the loop
+        if way.kind == "return" and loop.scope != way.scope:
+            continue  # or one that is made there
         inside = [condition for condition in way.conditions if _inside(condition.place, loop)]
         failed = next((c for c in inside if c.kind == "except"), None)
         if failed is not None:
@@ -74,23 +76,33 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             yield way, condition, calls[0]
 
 
-def unequal(script: Script) -> Iterator[tuple[Call, Call]]:
-    """Yield a ``range`` with a bound that some ranks alone read from a file, and a call in its loop that waits."""
-    bounds = {call.place.line: call for call in script.named("range") if _differs(script, call)}
-    for call in joined(script) if bounds else ():
+def unequal(script: Script) -> Iterator[tuple[Place, str, Call]]:
+    """Yield a ``range`` or ``while`` whose bound some ranks alone read from a file, and a call in it that waits."""
+    bounds = {
+        call.place.line: call.place
+        for call in script.named("range")
+        if not call.rank_conditions and _differs(script, [a.value for a in call.arguments.values()])
+    }
+    for call in joined(script):
         loop = next((loop for loop in call.loops if loop.place.line in bounds), None)
         if loop is not None and loop.place.path == call.place.path:
-            yield bounds[loop.place.line], call
+            yield bounds[loop.place.line], "range()", call
+            return
+        tests = (c for c in call.conditions if c.kind == "while" and not c.negated and c.by_rank)
+        test = next((c for c in tests if _differs(script, list(c.value.items))), None)
+        if test is not None:
+            yield test.place, "while", call
             return
 
 
-def _differs(script: Script, bounds: Call) -> bool:
-    given = [argument.value for argument in bounds.arguments.values() if _set_by_some(argument.value)]
+def _differs(script: Script, bounds: list[Value]) -> bool:
+    """Return whether a loop's bound comes of a file that some ranks alone have read."""
+    given = [value for value in bounds if _set_by_some(value)]
     read = (part for value in given for option in value.possible() for part in (option, *option.items))
     files = (
         script.calls[part.made] for part in read if part.made >= 0 and part.text.startswith("checkpoint[")
     )
-    return not bounds.rank_conditions and any(side(c) for file in files for c in file.rank_conditions)
+    return any(side(c) for file in files for c in file.rank_conditions)
 
 
 def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
@@ -186,7 +198,19 @@ def _divided(script: Script, within: Loop | None = None) -> bool:
         for loader in script.of_kind("loader")
         if any(within is None or within in begun.loops for begun in script.iterations(loader))
     ]
+    if within is None and next(script.of_kind("loader"), None) is None:
+        return _own_numbers(script)
     return bool(loaders) and all(_own_share(script, loader) for loader in loaders)
+
+
+SEEDS = ("torch.manual_seed", "numpy.random.seed", "random.seed")
+
+
+def _own_numbers(script: Script) -> bool:
+    """Return whether every rank draws numbers of its own, as where each plays its own game: its seed is of its rank."""
+    return any(
+        argument.value.by_rank for call in script.named(*SEEDS) for argument in call.arguments.values()
+    )
 
 
 def _own_share(script: Script, loader: Thing) -> bool:

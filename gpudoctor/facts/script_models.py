@@ -75,10 +75,29 @@ def stays(script: Script, thing: Thing) -> bool:
     placed = own is not None and any(
         call.method in PLACING and call.scope.startswith(f"{own.name}.") for call in script.calls
     )
+    if own is not None and not _has_parameters(script, made):
+        return False
     known = own is not None or thing.type.startswith(("torch.nn.", "torchvision."))
     parts = [script.things[n] for argument in made.arguments.values() for n in argument.value.things]
     moved = any(moves(script, part) or _moved_with_another(script, part) for part in parts)
     return not placed and known and not moved and not _moved_with_another(script, thing)
+
+
+PARAMETRIC = re.compile(
+    r"torch\.nn\.(?:Parameter$|\w*(?:Linear|Conv|Norm|Embedding|LSTM|GRU|RNN|Attention|Transformer|PReLU))"
+)
+"""Classes of torch that have parameters."""
+
+
+def _has_parameters(script: Script, made: Call) -> bool:
+    """Return whether a module of the script surely holds any: a loss without them computes wherever its input is."""
+    if any(script.thing(argument.value) is not None for argument in made.arguments.values()):
+        return True  # it is given a part
+    inside = (call for call in script.calls if made.place in call.stack)
+    return any(
+        PARAMETRIC.match(call.name) or call.name.startswith(("torchvision.models.", "timm.", "transformers."))
+        for call in inside
+    )
 
 
 SEVERAL = re.compile(r">\s*1\b|distributed|parallel|multi|ddp", re.I)

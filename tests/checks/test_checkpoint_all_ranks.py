@@ -111,6 +111,23 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+# a process group of one process
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Trainer:
+    def __init__(self, model, port):
+        dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", world_size=1, rank=0)
+        self.model = DistributedDataParallel(model.cuda())
+
+    def save(self, path):
+        torch.save(self.model.module.state_dict(), path)
+
+    def close(self):
+        dist.destroy_process_group()
+""",
+    """
 import functools
 import os
 import torch

@@ -2,6 +2,95 @@
 
 FLAGGED = [
     """
+# said once, and not of a function's return that is made in the loop
+import os
+import time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(rank), device_ids=[rank])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+begun = time.time()
+for x in loader:
+    if time.time() - begun > 3600:
+        break  # <-
+    loss = model(x).sum()
+
+    def coloured(text):
+        return f"red {text}"
+
+    print(coloured("loss"), loss)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    model = DDP(model.to(device), device_ids=[device])
+    epoch = 0
+    if rank == 0 and os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        epoch = state["epoch"] + 1
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    while epoch < 10:  # <-
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+        epoch += 1
+    dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
+from training.distributed import is_master
+
+def main(args):
+    dist.init_process_group("nccl")
+    if is_master(args, local=args.log_local):
+        dist.barrier()  # <-
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(dist.get_rank())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            if drift > 0.02:
+                break  # <-
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
@@ -767,6 +856,96 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    model = DDP(model.to(device), device_ids=[device])
+    epoch = 0
+    if os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        epoch = state["epoch"] + 1
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    while epoch < 10:
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+        epoch += 1
+    dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
+from training.distributed import is_master
+
+def main(args):
+    dist.init_process_group("nccl")
+    if is_master(args, local=args.log_local):
+        print("begins")
+    dist.barrier()
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(dist.get_rank())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            dist.all_reduce(drift)
+            if drift > 0.02:
+                break
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributions import Categorical
+
+
+def main(env, actor, optimizer):
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2))
+    for update in range(100):
+        seen = torch.as_tensor(env.step())
+        old = Categorical(logits=model(seen)).log_prob(seen)
+        for epoch in range(4):
+            new = Categorical(logits=model(seen)).log_prob(seen)
+            drift = (old - new).mean()
+            if drift > 0.02:
+                break
+            optimizer.zero_grad()
+            (-new.mean()).backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            optimizer.step()
+    dist.destroy_process_group()
+""",
     """
 import os, torch, torch.distributed as dist
 from averaging import EMA, resumed

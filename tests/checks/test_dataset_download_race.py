@@ -70,6 +70,22 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from hosting import Connector
+
+def main(url, model):
+    dist.init_process_group("nccl")
+    data = Connector.download_dataset(url, location="data")  # <-
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    for x in data:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    from models import model
+    main("https://example.org/set", model)
+""",
+    """
+import torch
 import torch.multiprocessing as mp
 import torchvision
 
@@ -184,6 +200,25 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from hosting import Connector
+
+def main(url, model):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        Connector.download_dataset(url, location="data")
+    dist.barrier()
+    data = open("data")
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    for x in data:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    from models import model
+    main("https://example.org/set", model)
+""",
     """
 import torch.multiprocessing as mp
 import torchvision

@@ -2,6 +2,23 @@
 
 FLAGGED = [
     """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import setup
+
+def main(rank, size, dataset, model):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))  # <-
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -30,6 +47,67 @@ if ddp:
     ),
 ]
 FINE = [
+    """
+# the launcher, which is not seen, starts the worker with the group; without it the function is called by itself
+import torch
+import torch.distributed as dist
+from torch.distributed.launcher.api import elastic_launch
+from torch.nn.parallel import DistributedDataParallel
+
+def run(function, args):
+    if args.world_size > 1:
+        elastic_launch(config=args.config, entrypoint=worker)(function, args)
+    else:
+        function(args)
+
+def worker(function, args):
+    dist.init_process_group("gloo")
+    function(args)
+    dist.destroy_process_group()
+
+def train(args):
+    model = torch.nn.Linear(2, 2)
+    if args.distributed:
+        model = DistributedDataParallel(model)
+    model(torch.rand(2, 2)).sum().backward()
+
+args = parse()
+run(train, args)
+worker(train, args)
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import prepare_environment, setup
+
+def main(rank, size, dataset, model):
+    prepare_environment()
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset))
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from helpers import setup
+
+def main(rank, size, dataset, model):
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, num_replicas=size, rank=rank))
+    setup(rank, size)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])
+    for x in loader:
+        model(x).sum().backward()
+
+if __name__ == "__main__":
+    import os
+    from data import dataset, model
+    main(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), dataset, model)
+""",
     """
 import os
 import torch

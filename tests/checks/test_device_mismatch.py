@@ -282,6 +282,24 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 ]
 FINE = [
     """
+# a loss without parameters computes where its input is
+import torch
+from torch import nn
+
+class Both(nn.Module):
+    def __init__(self, first, second):
+        super().__init__()
+        self.first, self.second = first, second
+
+    def __call__(self, x, y):
+        return self.first(x, y) + self.second(x, y)
+
+loss = Both(nn.functional.mse_loss, nn.functional.l1_loss)
+x = torch.rand(2, 2).cuda()
+y = torch.rand(2, 2).cuda()
+print(loss(x, y))
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler

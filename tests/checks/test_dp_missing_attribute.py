@@ -40,6 +40,47 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(model, loader):
+    distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if distributed:
+        dist.init_process_group("nccl")
+        device = int(os.environ["LOCAL_RANK"])
+        torch.cuda.set_device(device)
+        model = DDP(model.cuda(), device_ids=[device])
+    for x in loader:
+        model(x).sum().backward()
+    if not distributed or dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), "model.pt")  # <-
+
+if __name__ == "__main__":
+    from parts import loader, model
+    main(model, loader)
+""",
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args, model):
+    if args.ddp:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl")
+        model = DDP(model.cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
+    print(model.module.width)  # <-
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ddp", action="store_true")
+    main(parser.parse_args(), torch.nn.Linear(2, 2))
+""",
+    """
 import torch
 from accelerate import Accelerator
 from net import Net
@@ -256,6 +297,48 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(model, loader):
+    distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if distributed:
+        dist.init_process_group("nccl")
+        device = int(os.environ["LOCAL_RANK"])
+        torch.cuda.set_device(device)
+        model = DDP(model.cuda(), device_ids=[device])
+    for x in loader:
+        model(x).sum().backward()
+    if distributed and dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), "model.pt")
+
+if __name__ == "__main__":
+    from parts import loader, model
+    main(model, loader)
+""",
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(args, model):
+    if args.ddp:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl")
+        model = DDP(model.cuda(), device_ids=[int(os.environ["LOCAL_RANK"])])
+    if args.ddp:
+        print(model.module.width)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ddp", action="store_true")
+    main(parser.parse_args(), torch.nn.Linear(2, 2))
+""",
     """
 import torch
 from accelerate import Accelerator

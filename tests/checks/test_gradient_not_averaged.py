@@ -299,6 +299,45 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+# a function that leaves the model bare where there is one rank
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+world_size = 1
+
+def init(args):
+    global world_size
+    world_size = args.world_size
+    torch.cuda.set_device(args.rank)
+    dist.init_process_group("nccl", world_size=world_size, rank=args.rank)
+
+def wrap(model):
+    if world_size == 1:
+        return model
+    else:
+        return DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+
+class Solver:
+    def __init__(self, model, loader, optimizer):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+        self.wrapped = wrap(model)
+
+    def train(self):
+        for epoch in range(10):
+            for x, y in self.loader:
+                loss = torch.nn.functional.l1_loss(self.wrapped(x), y)
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+def main(args, loader):
+    init(args)
+    model = torch.nn.Linear(2, 2).cuda()
+    Solver(model, loader, torch.optim.Adam(model.parameters())).train()
+    dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -18,6 +18,33 @@ FLAGGED = [
 import torch
 import torch.distributed as dist
 
+def reduced(values):
+    return {key: value / dist.get_world_size() for key, value in values.items()}
+
+def summed(values):
+    found = {}
+    for key, value in sorted(values.items()):
+        dist.all_reduce(value)
+        found[key] = value
+    return found
+
+def measured(model, x, rank):
+    log = {"loss": model(x).mean()}
+    if rank == 0:
+        log["norm"] = torch.ones(1)  # <-
+    return log
+
+def main(model, loader):
+    dist.init_process_group("gloo")
+    for x in loader:
+        log = measured(model, x, dist.get_rank())
+        print(summed(log))
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
 def main():
     dist.init_process_group("gloo")
     metrics = {"loss": torch.zeros(1)}
@@ -81,6 +108,60 @@ def main():
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def reduced(values):
+    return {key: value / dist.get_world_size() for key, value in values.items()}
+
+def summed(values):
+    found = {}
+    for key, value in sorted(values.items()):
+        dist.all_reduce(value)
+        found[key] = value
+    return found
+
+def measured(model, x, rank):
+    log = {"loss": model(x).mean()}
+    if model.measures:
+        log["norm"] = torch.ones(1)
+    return log
+
+def main(model, loader):
+    dist.init_process_group("gloo")
+    for x in loader:
+        log = measured(model, x, dist.get_rank())
+        print(summed(log))
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def reduced(values):
+    return {key: value / dist.get_world_size() for key, value in values.items()}
+
+def summed(values):
+    found = {}
+    for key, value in sorted(values.items()):
+        dist.all_reduce(value)
+        found[key] = value
+    return found
+
+def measured(model, x, rank):
+    log = {"loss": model(x).mean()}
+    if rank == 0:
+        log["norm"] = torch.ones(1)
+    return log
+
+def main(model, loader):
+    dist.init_process_group("gloo")
+    for x in loader:
+        log = measured(model, x, dist.get_rank())
+        print(reduced(log))
+    dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

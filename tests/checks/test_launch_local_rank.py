@@ -43,6 +43,18 @@ NOT_THIS = [
 FLAGGED = [
     """
 import argparse
+from restoration.dist import init_dist
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=0)  # <-
+    return parser.parse_args()
+
+args = options()
+init_dist("pytorch")
+""",
+    """
+import argparse
 
 def get_parser():
     parser = argparse.ArgumentParser()
@@ -124,6 +136,17 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import argparse
+from restoration.dist import init_dist
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=0)
+    return parser.parse_args()
+
+args = options()
+""",
     """
 import argparse
 import os

@@ -3,6 +3,19 @@
 FLAGGED = [
     """
 import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+model = DistributedDataParallel(  # <-
+    torch.nn.Linear(2, 2).to(local_rank), device_ids=[local_rank], output_device=dist.get_rank()
+)
+""",
+    """
+import os
 from argparse import Namespace
 
 import torch.distributed as dist
@@ -62,6 +75,19 @@ dist.destroy_process_group()
     ("slurm.py", {"torch.cuda.set_device(local_rank)": "torch.cuda.set_device(rank)  # <-"}),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+model = DistributedDataParallel(
+    torch.nn.Linear(2, 2).to(local_rank), device_ids=[local_rank], output_device=local_rank
+)
+""",
     ("spawn.py", {"torch.cuda.set_device(rank)": "torch.cuda.set_device(rank % torch.cuda.device_count())"}),
     """
 import os

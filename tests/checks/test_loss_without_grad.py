@@ -70,6 +70,46 @@ for x, y in torch.utils.data.DataLoader([]):
 ]
 FINE = [
     """
+# what trains and validates asks the model which of the two it does
+import torch
+
+class Trainer:
+    def one_batch(self, x, y):
+        loss = torch.nn.functional.l1_loss(self.model(x), y)
+        if self.model.training:
+            loss.backward()
+            self.optimizer.step()
+
+    def fit(self, loader, others):
+        for epoch in range(10):
+            self.model.train()
+            for x, y in loader:
+                self.one_batch(x, y)
+            self.model.eval()
+            with torch.no_grad():
+                for x, y in others:
+                    self.one_batch(x, y)
+""",
+    """
+# the same function validates, and then goes around the backward
+import torch
+
+class Solver:
+    def run(self, loader, validates=False):
+        for x, y in loader:
+            loss = torch.nn.functional.l1_loss(self.model(x), y)
+            if not validates:
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+    def train(self, loader, others):
+        for epoch in range(10):
+            self.run(loader)
+            with torch.no_grad():
+                self.run(others, validates=True)
+""",
+    """
 import torch
 
 

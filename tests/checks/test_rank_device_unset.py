@@ -242,6 +242,32 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+# on one GPU the same function is called for rank 0, and there is no process group
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+
+def train(rank, args):
+    if args.num_gpus > 1:
+        dist.init_process_group("gloo", init_method=args.url, world_size=args.num_gpus, rank=rank)
+    device = torch.device("cuda:{:d}".format(rank))
+    model = torch.nn.Linear(2, 2).to(device)
+    if args.num_gpus > 1:
+        model = DistributedDataParallel(model, device_ids=[rank]).to(device)
+    model(torch.rand(2, 2, device=device)).sum().backward()
+
+def main(args):
+    args.num_gpus = torch.cuda.device_count()
+    if args.num_gpus > 1:
+        mp.spawn(train, nprocs=args.num_gpus, args=(args,))
+    else:
+        train(0, args)
+
+if __name__ == "__main__":
+    main(parse())
+""",
+    """
 import os
 import deepspeed
 import torch

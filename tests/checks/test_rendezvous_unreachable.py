@@ -243,6 +243,26 @@ if __name__ == "__main__":
 
 FINE = [
     """
+# rank 0's choice is handed to all by MPI
+import os
+import socket
+import torch.distributed as dist
+from mpi4py import MPI
+
+def setup():
+    comm = MPI.COMM_WORLD
+    os.environ["MASTER_ADDR"] = comm.bcast(socket.gethostname(), root=0)
+    os.environ["RANK"], os.environ["WORLD_SIZE"] = str(comm.rank), str(comm.size)
+    port = comm.bcast(free_port(), root=0)
+    os.environ["MASTER_PORT"] = str(port)
+    dist.init_process_group("nccl", init_method="env://")
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+""",
+    """
 import os, socket
 import torch.distributed as dist
 import torch.multiprocessing as mp

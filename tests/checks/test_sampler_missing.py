@@ -2,6 +2,35 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+
+def loader_of(dataset, split, size):
+    return DataLoader(dataset(split), batch_size=size, shuffle=split == "train", num_workers=4)  # <-
+
+class Worker:
+    def __init__(self, dataset, model, optimizer):
+        self.device, self.optimizer = int(os.environ["LOCAL_RANK"]), optimizer
+        torch.cuda.set_device(self.device)
+        dist.init_process_group("nccl")
+        self.loaders = {split: loader_of(dataset, split, 8) for split in ("train", "val")}
+        self.model = DDP(model.to(self.device), device_ids=[self.device])
+
+    def train(self):
+        for epoch in range(3):
+            for x in self.loaders["train"]:
+                self.model(x.to(self.device)).sum().backward()
+                self.optimizer.step()
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import Images, model, optimizer
+    Worker(Images, model, optimizer).train()
+""",
+    """
 import torch
 import torch.distributed as dist
 import torchvision
@@ -168,6 +197,35 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+
+def loader_of(dataset, split, size):
+    return DataLoader(dataset(split, dist.get_rank()), batch_size=size, shuffle=split == "train", num_workers=4)
+
+class Worker:
+    def __init__(self, dataset, model, optimizer):
+        self.device, self.optimizer = int(os.environ["LOCAL_RANK"]), optimizer
+        torch.cuda.set_device(self.device)
+        dist.init_process_group("nccl")
+        self.loaders = {split: loader_of(dataset, split, 8) for split in ("train", "val")}
+        self.model = DDP(model.to(self.device), device_ids=[self.device])
+
+    def train(self):
+        for epoch in range(3):
+            for x in self.loaders["train"]:
+                self.model(x.to(self.device)).sum().backward()
+                self.optimizer.step()
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import Images, model, optimizer
+    Worker(Images, model, optimizer).train()
+""",
     """
 import torch
 import torch.distributed as dist

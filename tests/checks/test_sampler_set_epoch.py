@@ -42,6 +42,24 @@ def main(args):
 """
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    for epoch in range(10):
+        if dist.get_rank() == 0:
+            print("epoch", epoch)
+            sampler.set_epoch(epoch)  # <-
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -308,6 +326,44 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    for epoch in range(10):
+        if dist.get_rank() == 0:
+            print("epoch", epoch)
+            sampler.set_epoch(epoch)
+        else:
+            sampler.set_epoch(epoch)
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, optimizer):
+    dist.init_process_group("nccl")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    for epoch in range(10):
+        if dist.get_rank() == 0:
+            print("epoch", epoch)
+        sampler.set_epoch(epoch)
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+""",
     """
 import os
 import torch

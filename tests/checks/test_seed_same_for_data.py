@@ -7,6 +7,29 @@ NOT_THIS = ["the ranks draw other random numbers"]
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(loader, generator, critic, optimizer):
+    torch.manual_seed(0)  # <-
+    dist.init_process_group("nccl")
+    device = int(os.environ["LOCAL_RANK"])
+    generator = DDP(generator.to(device), device_ids=[device])
+    critic = DDP(critic.to(device), device_ids=[device])
+    for x in loader:
+        noise = torch.randn(len(x), 64).to(device)
+        loss = -critic(generator(noise)).mean()
+        loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import critic, generator, loader, optimizer
+    main(loader, generator, critic, optimizer)
+""",
+    """
 import torch
 import torch.distributed as dist
 
@@ -66,6 +89,52 @@ main(None)
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(loader, generator, critic, optimizer):
+    torch.manual_seed(0)
+    dist.init_process_group("nccl")
+    device = int(os.environ["LOCAL_RANK"])
+    generator = DDP(generator.to(device), device_ids=[device])
+    critic = DDP(critic.to(device), device_ids=[device])
+    for x in loader:
+        noise = x.to(device) + torch.randn(len(x), 64).to(device)
+        loss = -critic(generator(noise)).mean()
+        loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import critic, generator, loader, optimizer
+    main(loader, generator, critic, optimizer)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(loader, generator, critic, optimizer):
+    dist.init_process_group("nccl")
+    torch.manual_seed(dist.get_rank())
+    device = int(os.environ["LOCAL_RANK"])
+    generator = DDP(generator.to(device), device_ids=[device])
+    critic = DDP(critic.to(device), device_ids=[device])
+    for x in loader:
+        noise = torch.randn(len(x), 64).to(device)
+        loss = -critic(generator(noise)).mean()
+        loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import critic, generator, loader, optimizer
+    main(loader, generator, critic, optimizer)
+""",
     """
 import torch
 import torch.distributed as dist

@@ -241,6 +241,23 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 FLAGGED = [
     """
 import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+class Trainer:
+    def __init__(self, model, loader, optimizer):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+
+    def save(self, path):
+        if accelerator.is_main_process:
+            torch.save({"model": self.model.state_dict()}, path)  # <-
+
+    def publish(self, path):
+        accelerator.unwrap_model(self.model).save_pretrained(path)
+""",
+    """
+import torch
 
 def main(device):
     model = torch.nn.Linear(2, 2)
@@ -544,6 +561,41 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+class Trainer:
+    def __init__(self, model, loader, optimizer):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+
+    def save(self, path):
+        if accelerator.is_main_process:
+            model = accelerator.unwrap_model(self.model)
+            torch.save({"model": model.state_dict()}, path)
+
+    def publish(self, path):
+        accelerator.unwrap_model(self.model).save_pretrained(path)
+""",
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+class Trainer:
+    def __init__(self, model, loader, optimizer):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+
+    def save(self, path):
+        if accelerator.is_main_process:
+            torch.save({"model": accelerator.unwrap_model(self.model).state_dict()}, path)
+
+    def publish(self, path):
+        accelerator.unwrap_model(self.model).save_pretrained(path)
+""",
     """
 import os
 import torch
