@@ -35,7 +35,7 @@ def perform(
 ) -> Value:
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
-    callee = _one(callee)
+    callee = _one(frame, callee)
     if callee.made in program.partials:
         before, given = program.partials[callee.made]
         positional, keywords = [*before, *positional], {**given, **keywords}
@@ -76,7 +76,7 @@ def perform(
     )
     if name == "functools.partial" and positional:
         program.partials[number] = (positional[1:], keywords)
-        outcome = replace(_one(positional[0].value), made=number)
+        outcome = replace(_one(frame, positional[0].value), made=number)
     taken = _changes(frame, node, name, attribute, receiver, arguments, number)
     started(frame, node, name, arguments)
     if not taken and callee.text != NAMED_TUPLE:
@@ -172,12 +172,16 @@ def named(
     return found
 
 
-def _one(callee: Value) -> Value:
-    """Return what is called, of several the first that says something."""
+def _one(frame: Frame, callee: Value) -> Value:
+    """Return what is called, of several the first that says something; a wrapper rather than the bare model."""
     if callee.known is not Known.CHOICE:
         return callee
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
         found = [value for value in callee.possible() if value.known is known]
+        things = frame.program.things
+        wrappers = (value for value in found if value.thing >= 0 and things[value.thing].kind in WRAPPERS)
+        if (wrapper := next(wrappers, None)) is not None:
+            return wrapper
         if found:  # of two libraries torch's, which is there
             return next((value for value in found if value.text.startswith("torch.")), found[0])
     return callee
