@@ -242,12 +242,16 @@ def _goes_back(script: Script, forward: Call) -> bool:
 
 
 def _in_use(script: Script, wrapper: Thing) -> bool:
-    """Return whether anything is handed a wrapper, or calls what leads to its forward."""
+    """Return whether anything is handed a wrapper, or calls what leads to its forward.
+
+    One line may make several, of which one alone is followed: a factory that is called under either of two tests.
+    """
+    twins = {other.number for other in script.of_kind(wrapper.kind) if other.place == wrapper.place}
     return any(
-        (wrapper.number in call.receiver.things and call.method not in ONLY_ASKED)
+        (not twins.isdisjoint(call.receiver.things) and call.method not in ONLY_ASKED)
         or (
             call.method != "__set__"
-            and any(wrapper.number in a.value.things for a in call.arguments.values())
+            and any(not twins.isdisjoint(a.value.things) for a in call.arguments.values())
         )
         for call in script.calls
     )

@@ -103,7 +103,7 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "conditions", "contexts", "depth", "file", "loops", "names", "outer", "owner", "program",
+        "base", "conditions", "contexts", "depth", "file", "heaps", "loops", "names", "outer", "owner", "program",
         "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
@@ -116,6 +116,8 @@ class Frame:
         self.shared: set[str] = set()
         """Names declared global or nonlocal."""
         self.returned: list[Value] = []
+        self.heaps: list[dict[tuple[int, str], Value]] = []
+        """What attributes hold where it returns under a test, before its end."""
         self.yielded: list[Value] = []
         """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None

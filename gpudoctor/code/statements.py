@@ -74,6 +74,8 @@ def _return(frame: Frame, node: ast.Return) -> bool:
                 value.known, value.literal, by_rank=True, sole=condition.rank, items=condition.value.items
             )
         frame.returned.append(value)
+    if len(frame.conditions) > frame.base:
+        frame.heaps.append(frame.program.heap)
     frame.leave("return", node, value)
     return True
 

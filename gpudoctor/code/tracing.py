@@ -110,6 +110,7 @@ def _follow(
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)
+    _rejoin(frame)
     if frame.yielded:
         by_rank, from_data = mixed(frame.yielded)
         return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
@@ -117,6 +118,16 @@ def _follow(
     if not outcome.things:
         program.answers[name] = outcome
     return outcome
+
+
+def _rejoin(frame: Frame) -> None:
+    """Give attributes what they hold after a function that may be left before its end: either value."""
+    after = frame.program.heap
+    for heap in frame.heaps:
+        if heap is not after:
+            for key, value in [(key, value) for key, value in heap.items() if after.get(key) is not value]:
+                held = after.get(key)
+                after[key] = value if held is None or held == value else one_of([held, value])
 
 
 _ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")

@@ -341,6 +341,65 @@ def main(args, loader):
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Solver:
+    def __init__(self, model, loader=None):
+        self.device = int(os.environ["LOCAL_RANK"])
+        self.model, self.loader = model.to(self.device), loader
+        self.wrapped = DDP(self.model, device_ids=[self.device])
+
+    def train(self, optimizer):
+        for x in self.loader:
+            self.wrapped(x).sum().backward()
+            optimizer.step()
+
+def solver(loader, bare):
+    model = torch.nn.Linear(2, 2)
+    if bare:
+        return Solver(model)
+    return Solver(model, loader)
+
+def main(loader, optimizer):
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+    solver(loader, bare="BARE" in os.environ).train(optimizer)
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, model, shards):
+        self.device = int(os.environ["LOCAL_RANK"])
+        torch.cuda.set_device(self.device)
+        self.model = model.to(self.device)
+        self.shards = shards
+        self.wrap()
+
+    def wrap(self):
+        if not self.shards:
+            self.model = DDP(self.model, device_ids=[self.device])
+            return
+        print("sharded by hand")
+
+    def train(self, loader, optimizer):
+        for x in loader:
+            self.model(x).sum().backward()
+            optimizer.step()
+
+def main(loader, optimizer):
+    dist.init_process_group("nccl")
+    Trainer(torch.nn.Linear(2, 2), os.environ.get("SHARDS")).train(loader, optimizer)
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from augmentation import Augmented
 from torch.nn.parallel import DistributedDataParallel as DDP
 
