@@ -172,7 +172,7 @@ def code(script: Script) -> Iterator[Finding]:
         for origin in held(script, call.receiver):
             if read.pop(origin.number, None) is not None:
                 yield check.found(
-                    f"what is loaded here is used as a module (`{call.text}`, line {call.place.line}): without "
+                    f"what is loaded here is used as a module (`{call.text}`, line {call.place}): without "
                     "weights_only=False torch.load refuses it since 2.6",
                     severity=Severity.WARNING,
                     location=origin.place,
@@ -194,7 +194,7 @@ def settings_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
         if origin is not None:
             asked = f"{call.text}()" if call.name == "vars" else call.text
             yield check.found(
-                f"an entry of what is loaded here is used as an object of settings (`{asked}`, line {call.place.line}): without "
+                f"an entry of what is loaded here is used as an object of settings (`{asked}`, line {call.place}): without "
                 "weights_only=False torch.load refuses a file that holds a class like argparse.Namespace since 2.6",
                 severity=Severity.WARNING,
                 location=origin.place,

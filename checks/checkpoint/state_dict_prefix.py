@@ -169,13 +169,13 @@ def code(script: Script) -> Iterator[Finding]:
         wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
         if saved.wrapper.kind == "prepared":
             wrapper = f"what {saved.wrapper.type.partition('.')[0]} prepared"
-        said = f"what is saved is the state dict of {wrapper} (line {saved.wrapper.place.line}): its keys begin with {prefix}"
+        said = f"what is saved is the state dict of {wrapper} (line {saved.wrapper.place}): its keys begin with {prefix}"
         severity = Severity.WARNING
         if strips(script, prefix):
             said, severity = f"{said}, which this script takes off again", Severity.NOTE
         elif bare:
             said, severity = (
-                f"{said}, and the bare model that loads it (line {bare[0].place.line}) has none of them",
+                f"{said}, and the bare model that loads it (line {bare[0].place}) has none of them",
                 Severity.ERROR,
             )
         elif wrapped:
@@ -208,8 +208,8 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
         states = [script.thing(value, "state_dict") for _, value in found]
         if states and all(state is not None and state.inner == wrapper.inner >= 0 for state in states):
             yield check.found(
-                f"{call.text} is that of the wrapper (line {wrapper.place.line}), whose keys begin with module., and what "
-                f"line {found[0][0].place.line} saves has the keys of the model inside it",
+                f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with module., and what "
+                f"line {found[0][0].place} saves has the keys of the model inside it",
                 location=call.place,
                 fixes=[INSIDE],
             )
@@ -239,7 +239,7 @@ def told_by_unwrapping(script: Script) -> Iterator[Finding]:
         )
         if saved and not bare and not strips(script, "module."):
             yield check.found(
-                f"what is saved is the state dict of {name}, which line {taken.place.line} takes out of accelerate's wrapper "
+                f"what is saved is the state dict of {name}, which line {taken.place} takes out of accelerate's wrapper "
                 "and this line does not: with several processes its keys begin with module., and no bare model will find "
                 "its names there",
                 severity=Severity.WARNING,

@@ -57,7 +57,7 @@ def code(script: Script) -> Iterator[Finding]:
     noise = _noise(script) if any(call.name.startswith("torch.") for call in seeds) else None
     if noise is not None:
         yield check.found(
-            f"every rank takes the same seed here, and {noise.text} in line {noise.place.line} draws a model's input from it: "
+            f"every rank takes the same seed here, and {noise.text} in line {noise.place} draws a model's input from it: "
             "all ranks compute the same",
             severity=Severity.WARNING,
             location=seeds[0].place,
@@ -69,7 +69,7 @@ def code(script: Script) -> Iterator[Finding]:
     picked = next((call for call in script.calls if call.loops in steps and _picks(call)), None)
     if picked is not None:
         yield check.found(
-            f"every rank takes the same seed here, and `{picked.text}` in line {picked.place.line} picks the samples of a "
+            f"every rank takes the same seed here, and `{picked.text}` in line {picked.place} picks the samples of a "
             "step by it: all ranks train on the same batch",
             severity=Severity.WARNING,
             location=seeds[0].place,
@@ -80,7 +80,7 @@ def code(script: Script) -> Iterator[Finding]:
     )
     if drawn is not None:
         yield check.found(
-            f"every rank takes the same seed here, and {drawn.text} in line {drawn.place.line} draws from it: all ranks "
+            f"every rank takes the same seed here, and {drawn.text} in line {drawn.place} draws from it: all ranks "
             "change their samples in the same way",
             severity=Severity.NOTE,
             location=seeds[0].place,

@@ -82,7 +82,7 @@ def code(script: Script) -> Iterator[Finding]:
             if first is not call and not first.given("retain_graph") and first.place != call.place:
                 if first.conditions == call.conditions and first.loops == call.loops:
                     yield check.found(
-                        f"line {first.place.line} went back through {made.text}, line {made.place.line}, already, which frees "
+                        f"line {first.place} went back through {made.text}, line {made.place}, already, which frees "
                         "its graph",
                         location=call.place,
                     )

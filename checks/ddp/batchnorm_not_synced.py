@@ -57,7 +57,7 @@ def code(script: Script) -> Iterator[Finding]:
         normed = batch_norm(script, inner) if inner is not wrapper else None
         if normed is not None:
             yield check.found(
-                f"the model has BatchNorm (line {normed.line}), whose statistics each rank computes from its own samples alone: "
+                f"the model has BatchNorm (line {normed}), whose statistics each rank computes from its own samples alone: "
                 "noisy with few samples per GPU",
                 location=wrapper.place,
             )

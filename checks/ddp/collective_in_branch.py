@@ -108,14 +108,14 @@ def code(script: Script) -> Iterator[Finding]:
         elif call.method in ("state_dict", "optim_state_dict", "full_optim_state_dict"):
             fixes = [GATHERED]
         yield check.found(
-            f"{call.text}() is called{through} {where(condition)} (line {condition.place.line}) and {item.side.said()} "
+            f"{call.text}() is called{through} {where(condition)} (line {condition.place}) and {item.side.said()} "
             "call it: whoever does waits for the rest until the time-out",
             location=item.place,
             fixes=fixes,
         )
     for call, condition in () if left else parted_by_data(script):
         yield check.found(
-            f"{call.text}() is called only where `{condition.text}` holds (line {condition.place.line}), which each rank's own "
+            f"{call.text}() is called only where `{condition.text}` holds (line {condition.place}), which each rank's own "
             "data decides: a rank that comes here waits for the ranks that do not",
             severity=Severity.WARNING,
             location=call.place,
@@ -124,7 +124,7 @@ def code(script: Script) -> Iterator[Finding]:
     for way, condition, call in returned(script):
         yield check.found(
             f"a rank returns here, under `if {condition.text}` and where `{way.conditions[-1].text}` holds: the others go on "
-            f"and wait for it in {call.text}() (line {call.place.line})",
+            f"and wait for it in {call.text}() (line {call.place})",
             severity=Severity.WARNING,
             location=way.place,
             fixes=[DECIDED],

@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
             continue  # with several ranks another way may lead there
         where = "in the processes that are started later" if made.spawned and not call.spawned else "later"
         yield check.found(
-            f"{call.method} is made here, and the process group only {where}, in line {made.place.line}",
+            f"{call.method} is made here, and the process group only {where}, in line {made.place}",
             location=call.place,
         )
 
@@ -96,7 +96,7 @@ def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:
         under = [c for c in wrapper.conditions if c.kind != "main"]
         if not under and wrapper.reached and wrapper.number > made.number and "try" not in wrapper.contexts:
             yield check.found(
-                f"the process group is made only if {tests[0].text}, line {made.place.line}, and the model is wrapped whether "
+                f"the process group is made only if {tests[0].text}, line {made.place}, and the model is wrapped whether "
                 "it was or not",
                 severity=Severity.WARNING,
                 location=wrapper.place,

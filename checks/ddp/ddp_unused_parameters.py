@@ -120,7 +120,7 @@ def code(script: Script) -> Iterator[Finding]:
                 freeze = f"{holder}.{attribute.name}.requires_grad_(False)  # or remove it"
                 elsewhere = attribute.name in part.used
                 yield check.found(
-                    f"self.{attribute.name} is {'used by no forward' if elsewhere else 'never used'}, and DDP (line {wrapper.place.line}) waits for its gradients: the second "
+                    f"self.{attribute.name} is {'used by no forward' if elsewhere else 'never used'}, and DDP (line {wrapper.place}) waits for its gradients: the second "
                     "step fails",
                     severity=Severity.WARNING if elsewhere else Severity.ERROR,
                     location=attribute.place,

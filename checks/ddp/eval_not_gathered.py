@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
             loop = quiet[0]
             said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
             yield check.found(
-                f"the loop in line {loop.loops[-1].place.line} counts over one rank's share of the data, and nothing adds "
+                f"the loop in line {loop.loops[-1].place} counts over one rank's share of the data, and nothing adds "
                 "up the ranks",
                 location=said.place if said is not None else loop.loops[-1].place,
             )

@@ -169,9 +169,9 @@ def _set_aside(script: Script) -> Iterator[Finding]:
         ]
         steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
         if any(wrapper.number in taken or _goes_back(script, c) for c in steps):
-            line = steps[0].place.line
+            trained = steps[0].place
             yield check.found(
-                f"nothing calls what {made.text} makes here, and line {line} trains the bare model: its backward sums nothing "
+                f"nothing calls what {made.text} makes here, and line {trained} trains the bare model: its backward sums nothing "
                 "over the ranks, each trains a model of its own",
                 location=made.place,
                 fixes=[KEPT],
@@ -196,8 +196,8 @@ def _held_bare(script: Script) -> Iterator[Finding]:
             )
             if held is not None:
                 yield check.found(
-                    f"the loss of line {backward.place.line} comes from the bare model that {held.text} is given in line "
-                    f"{held.place.line}, and nothing calls the wrapper that is made here: its forward is what lets backward "
+                    f"the loss of line {backward.place} comes from the bare model that {held.text} is given in line "
+                    f"{held.place}, and nothing calls the wrapper that is made here: its forward is what lets backward "
                     "sum over the ranks",
                     location=made.place,
                     fixes=[KEPT],
@@ -225,7 +225,7 @@ def _thrown_away(script: Script) -> Iterator[Finding]:
             continue
         if not wrapper.escapes and wrapper.number not in kept and not _in_use(script, wrapper):
             yield check.found(
-                f"`{call.text}` takes the bare model out of the wrapper of line {wrapper.place.line}, and nothing calls the "
+                f"`{call.text}` takes the bare model out of the wrapper of line {wrapper.place}, and nothing calls the "
                 "wrapper: its forward is what lets backward sum over the ranks",
                 location=call.place,
                 fixes=[KEPT],
@@ -275,7 +275,7 @@ def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
             if call.scope == made.scope and script.innermost(wrapper).number in given and optimizers & given:
                 yield check.found(
                     f"{call.text} is given the bare model, and what DistributedDataParallel made of it in line "
-                    f"{made.place.line} is not used: its backward sums nothing over the ranks",
+                    f"{made.place} is not used: its backward sums nothing over the ranks",
                     location=call.place,
                     fixes=[HANDED],
                 )

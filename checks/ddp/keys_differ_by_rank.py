@@ -119,7 +119,7 @@ def differing(entry: Call, name: str, collective: Call) -> Finding:
     key = entry.arguments["key"].text
     return check.found(
         f"{name} has {key} only where `{condition.text}` holds, which differs from rank to rank, and {collective.text}() "
-        f"is called for each of its entries (line {collective.place.line}): the ranks' calls do not meet",
+        f"is called for each of its entries (line {collective.place}): the ranks' calls do not meet",
         severity=Severity.ERROR if condition.by_rank else Severity.WARNING,
         location=entry.place,
     )

@@ -122,7 +122,7 @@ def code(script: Script) -> Iterator[Finding]:
         if call.name != "torch.Tensor.backward":
             if cut is not None and cut.method in NUMBERS and not call.receiver.items:
                 yield check.found(
-                    f"`{cut.text}()` in line {cut.place.line} makes a number of the loss, and a number has no backward",
+                    f"`{cut.text}()` in line {cut.place} makes a number of the loss, and a number has no backward",
                     location=call.place,
                     fixes=[TENSOR],
                 )
@@ -133,14 +133,14 @@ def code(script: Script) -> Iterator[Finding]:
         frozen = _frozen(script, call)
         if frozen is not None:
             yield check.found(
-                f"{frozen.text}(False) froze the whole model, in line {frozen.place.line}, and nothing takes it back, so no "
+                f"{frozen.text}(False) froze the whole model, in line {frozen.place}, and nothing takes it back, so no "
                 "parameter leads to the loss",
                 location=frozen.place,
                 fixes=[TRAINABLE],
             )
         elif source is not None and source.method in ("detach", "detach_"):
             yield check.found(
-                f"the loss was detached in line {source.place.line}, so no parameter leads to it",
+                f"the loss was detached in line {source.place}, so no parameter leads to it",
                 location=call.place,
             )
         elif off is not None and not on and source is not None and off in source.contexts:
@@ -153,7 +153,7 @@ def code(script: Script) -> Iterator[Finding]:
         elif cut is not None:
             how = "stands under no_grad" if _unrecorded(cut) else "ends the graph"
             yield check.found(
-                f"`{cut.text}()` in line {cut.place.line} {how}, and all of the loss comes from it: no parameter leads to it",
+                f"`{cut.text}()` in line {cut.place} {how}, and all of the loss comes from it: no parameter leads to it",
                 location=call.place,
                 fixes=[RECORDED if _unrecorded(cut) else TENSOR],
             )

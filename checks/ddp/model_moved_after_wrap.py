@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
                 break
             sure = device.cuda or call.method == "cuda"
             yield check.found(
-                f"the model is still on the CPU where DistributedDataParallel wraps it (line {wrapper.place.line}), and moved "
+                f"the model is still on the CPU where DistributedDataParallel wraps it (line {wrapper.place}), and moved "
                 "only here: DDP has made its buckets by then",
                 severity=Severity.ERROR if sure else Severity.WARNING,
                 location=call.place,

@@ -88,7 +88,7 @@ def code(script: Script) -> Iterator[Finding]:
         outside = [c for c in forwards if c.scope == call.scope and c.loops == call.loops]
         if outside and not inside:
             yield check.found(
-                f"only backward stands under no_sync, and the forward pass, in line {outside[0].place.line}, does not: DDP "
+                f"only backward stands under no_sync, and the forward pass, in line {outside[0].place}, does not: DDP "
                 "decides there whether gradients are summed, so they are summed all the same",
                 location=call.place,
             )

@@ -49,7 +49,7 @@ def code(script: Script) -> Iterator[Finding]:
         near = call is not None and call.place.path == optimizer.place.path  # elsewhere it may be built anew
         if call is not None and near and 0 <= optimizer.made < call.number:
             yield check.found(
-                f"this optimizer is built before {call.text}() takes the model (line {call.place.line}): it keeps the "
+                f"this optimizer is built before {call.text}() takes the model (line {call.place}): it keeps the "
                 "parameters that FSDP replaces",
                 location=optimizer.place,
             )

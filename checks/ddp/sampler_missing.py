@@ -48,7 +48,7 @@ def code(script: Script) -> Iterator[Finding]:
     forgotten = dict(_forgotten(script))
     for loader, unused in forgotten.items():
         yield check.found(
-            f"the DistributedSampler of line {unused.place.line} is made for this data set and not given to this loader: every "
+            f"the DistributedSampler of line {unused.place} is made for this data set and not given to this loader: every "
             "rank goes through the whole data set",
             location=loader.place,
         )

@@ -81,9 +81,9 @@ def code(script: Script) -> Iterator[Finding]:
         drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
         again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)
         if again or any(_without_epoch(script, loader) for loader in loaders):
-            how = f"line {told[0].place.line} tells it one once" if told else "nothing calls its set_epoch"
+            how = f"line {told[0].place} tells it one once" if told else "nothing calls its set_epoch"
             if any(call.loops for call in told):
-                how = f"line {told[0].place.line} tells it one of them alone"
+                how = f"line {told[0].place} tells it one of them alone"
             yield check.found(
                 f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
                 location=sampler.place,

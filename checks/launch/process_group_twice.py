@@ -88,7 +88,7 @@ def code(script: Script) -> Iterator[Finding]:
         elif before is not None and call.conditions == before.conditions and call.spawned == before.spawned:
             if call.place != before.place or not call.spawned:
                 yield check.found(
-                    f"init_process_group was called already, in line {before.place.line}, and nothing destroyed the "
+                    f"init_process_group was called already, in line {before.place}, and nothing destroyed the "
                     "process group since",
                     location=call.place,
                 )

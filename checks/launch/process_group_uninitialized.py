@@ -92,7 +92,7 @@ def code(script: Script) -> Iterator[Finding]:
         )
         if (call.collective or asks) and call.reached and not _guarded(call):
             yield check.found(
-                f"the process group is made only if {under[0].text}, line {made.place.line}, and {call.text} is called "
+                f"the process group is made only if {under[0].text}, line {made.place}, and {call.text} is called "
                 "whether it was or not",
                 severity=Severity.WARNING,
                 location=call.place,
@@ -142,11 +142,13 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
         if last is not None and call.number > last.number and last.scope == made.scope != call.scope:
             continue  # a context manager may hold both: it destroys the group when the block is over
         if call.number < made.number:
-            said = f"{call.text} is called here, and the process group is made only later, in line {made.place.line}"
+            said = (
+                f"{call.text} is called here, and the process group is made only later, in line {made.place}"
+            )
         elif (
             last is not None and call.number > last.number and not _under_a_test(last, made) and last.reached
         ):
-            said = f"{call.text} is called here, and the process group was destroyed before, in line {last.place.line}"
+            said = f"{call.text} is called here, and the process group was destroyed before, in line {last.place}"
         else:
             continue
         yield check.found(said, severity=Severity.ERROR, location=call.place)
@@ -173,7 +175,7 @@ def _in_the_next_round(script: Script) -> Iterator[Finding]:
         ]
         if asked and not anew and not left and "try" not in gone.contexts:
             yield check.found(
-                f"the process group is destroyed in a loop (line {gone.place.line}), and {asked[0].text} is called in its next "
+                f"the process group is destroyed in a loop (line {gone.place}), and {asked[0].text} is called in its next "
                 "round, where there is none any more",
                 severity=Severity.ERROR,
                 location=gone.place,
@@ -204,7 +206,7 @@ def _trained_after(script: Script) -> Iterator[Finding]:
         after = call.number > last.number and call.reached and call.spawned == last.spawned
         if after and "torch.no_grad" not in call.contexts:
             yield check.found(
-                f"the process group is destroyed here, and {call.text} (line {call.place.line}), a DistributedDataParallel, is "
+                f"the process group is destroyed here, and {call.text} (line {call.place}), a DistributedDataParallel, is "
                 "trained after that",
                 severity=Severity.ERROR,
                 location=last.place,
@@ -221,7 +223,7 @@ def _asked_for_the_setup(script: Script) -> Iterator[Finding]:
             given = any(argument.value.text == asked.method for argument in call.arguments.values())
             if given and call.method.lower() in SETTING_UP and call.scope == asked.scope:
                 yield check.found(
-                    f"{asked.text} asks the process group for the rank, and only {call.text}() in line {call.place.line} is "
+                    f"{asked.text} asks the process group for the rank, and only {call.text}() in line {call.place} is "
                     "to make that group",
                     severity=Severity.ERROR,
                     location=asked.place,

@@ -125,7 +125,7 @@ def code(script: Script) -> Iterator[Finding]:
         if used is not None:
             yield check.found(
                 f"--{option} has no type=int, so argparse gives a text, and {used.text or used.method} in line "
-                f"{used.place.line} takes a number",
+                f"{used.place} takes a number",
                 location=call.place,
                 fixes=[ARGPARSE],
             )

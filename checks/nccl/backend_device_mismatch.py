@@ -127,7 +127,7 @@ def code(script: Script) -> Iterator[Finding]:
         if fetched or (source.name in CPU_TENSORS and not source.given("device")):
             how = "brought to" if fetched else "made on"
             yield check.found(
-                f"{given.text} is {how} the CPU, by {source.name} in line {source.place.line}, and the backend is "
+                f"{given.text} is {how} the CPU, by {source.name} in line {source.place}, and the backend is "
                 f"{backend}, which sends tensors of GPUs alone",
                 location=made.place if ":" in backend else call.place,
                 fixes=[ON_GPU],

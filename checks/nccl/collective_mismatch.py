@@ -129,7 +129,7 @@ def code(script: Script) -> Iterator[Finding]:
         if other is not None and item.side.chosen:
             yield check.found(
                 f"where `{item.side.condition.text}` parts the ranks, some call {item.call.text}() and the others "
-                f"{other.call.text}() (line {other.place.line}): the two calls meet, and do not fit together",
+                f"{other.call.text}() (line {other.place}): the two calls meet, and do not fit together",
                 location=item.place,
             )
         elif other is None and item.call.collective:
@@ -142,7 +142,7 @@ def met(script: Script, item: Parted) -> Iterator[Finding]:
         if call.number > item.call.number and call.scope == item.call.scope and not call.rank_conditions:
             if call.name == item.call.name and call.loops == item.call.loops:
                 yield check.found(
-                    f"{item.call.text}() of these ranks meets {call.text}() of the others (line {call.place.line}): sizes "
+                    f"{item.call.text}() of these ranks meets {call.text}() of the others (line {call.place}): sizes "
                     "do not fit, or one is summed into the other unnoticed",
                     severity=Severity.NOTE,
                     location=item.place,

@@ -56,7 +56,7 @@ def code(script: Script) -> Iterator[Finding]:
             return  # a function that is called twice, and sets what it set the first time
         if key == "CUDA_VISIBLE_DEVICES" and started is not None and started.spawned == call.spawned:
             yield check.found(
-                f"{started.text or started.method} in line {started.place.line} has started CUDA already, so this has no "
+                f"{started.text or started.method} in line {started.place} has started CUDA already, so this has no "
                 "effect any more",
                 location=call.place,
             )

@@ -180,7 +180,7 @@ def apart(script: Script) -> Iterator[Finding]:
                     other = input_gpu(script, argument)
                     if other is not None and other != own:
                         yield check.found(
-                            f"the model is on GPU {own} (line {moves(script, thing)[0].place.line}) and `{argument.text}` on GPU "
+                            f"the model is on GPU {own} (line {moves(script, thing)[0].place}) and `{argument.text}` on GPU "
                             f"{other}",
                             location=call.place,
                         )
@@ -244,7 +244,7 @@ def unmoved(script: Script) -> Iterator[Finding]:
         raw = next((a for a in given if _of_loader(a.value)), None)
         if raw is not None and any(_returned_by(script, a.value, on_gpu) for a in given):
             yield check.found(
-                f"`{raw.text}` comes from the loader (line {made.place.line}), which pins it in the CPU's memory, and nothing "
+                f"`{raw.text}` comes from the loader (line {made.place}), which pins it in the CPU's memory, and nothing "
                 "moves it; what the model returned is on the GPU",
                 location=call.place,
             )
@@ -265,7 +265,7 @@ def never_moved(script: Script) -> Iterator[Finding]:
             model = script.innermost(thing)
             yield check.found(
                 f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
-                f"{model.place.line} makes it",
+                f"{model.place} makes it",
                 location=call.place,
             )
             return
@@ -281,7 +281,7 @@ def moved_elsewhere(script: Script) -> Iterator[Finding]:
         if put is not None and under is not None:
             yield check.found(
                 f"`{put.text}` is put onto the GPU always, and the model only where `{under.text}` holds (line "
-                f"{under.place.line}): with one GPU it stays on the CPU",
+                f"{under.place}): with one GPU it stays on the CPU",
                 location=call.place,
             )
             return
@@ -293,7 +293,7 @@ def never_put(script: Script) -> Iterator[Finding]:
         raw, placed = cpu_input(script, call)
         if raw is not None and placed is not None and call.reached:
             yield check.found(
-                f"`{raw.text}` is made on the CPU, and nothing moves it; the model is on the GPU (line {placed.place.line})",
+                f"`{raw.text}` is made on the CPU, and nothing moves it; the model is on the GPU (line {placed.place})",
                 location=call.place,
             )
             return

@@ -68,7 +68,7 @@ def code(script: Script) -> Iterator[Finding]:
         if inner is not None:
             outer, held = call.name.rpartition(".")[2], inner.type.rpartition(".")[2]
             yield check.found(
-                f"{outer} is given a model that {held} wraps already (line {inner.place.line}): each of them distributes it",
+                f"{outer} is given a model that {held} wraps already (line {inner.place}): each of them distributes it",
                 severity=Severity.WARNING,
                 location=call.place,
             )

@@ -138,7 +138,7 @@ def code(script: Script) -> Iterator[Finding]:
         kind = wrapper.type.rpartition(".")[2]
         wrapped = text.removesuffix(f".{name}")
         yield check.found(
-            f"`{text}` asks {kind} (line {wrapper.place.line}) for what only the model inside has: it does not pass {name} on",
+            f"`{text}` asks {kind} (line {wrapper.place}) for what only the model inside has: it does not pass {name} on",
             location=call.place,
             fixes=[Fix("Ask the model inside", f"{wrapped}.module.{name}", Kind.EDIT)],
         )
@@ -178,7 +178,7 @@ def _bare(script: Script) -> Iterator[Finding]:
             and not any(c.kind == "if" and not c.by_rank for c in call.conditions)
         ):
             yield check.found(
-                f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place.line})",
+                f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place})",
                 location=call.place,
                 fixes=[UNWRAPPED],
             )
@@ -203,7 +203,7 @@ def _of_one_gpu(script: Script) -> Iterator[Finding]:
             )
             asks = "asks for several" if option is None else "asks for it"
             yield check.found(
-                f"`{call.text}`: {bare} (line {wrapper.place.line} {asks}), and it has no module",
+                f"`{call.text}`: {bare} (line {wrapper.place} {asks}), and it has no module",
                 severity=Severity.WARNING,
                 location=call.place,
                 fixes=[UNWRAPPED],
@@ -234,7 +234,7 @@ def _of_prepared(script: Script) -> Iterator[Finding]:
         ):
             said.add(asked)
             yield check.found(
-                f"`{call.text}` asks what accelerator.prepare returned (line {wrapper.place.line}): with several processes that "
+                f"`{call.text}` asks what accelerator.prepare returned (line {wrapper.place}): with several processes that "
                 f"is a DistributedDataParallel, which does not pass {asked} on",
                 severity=Severity.WARNING,
                 location=call.place,
@@ -281,7 +281,7 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
         known = (made.reached and call.reached) or made.stack[:1] == call.stack[:1]
         if own and known and not _tells(call, made):
             yield check.found(
-                f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place.line} "
+                f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place} "
                 f"where that branch is taken: the wrapper does not pass {name} on",
                 location=call.place,
                 fixes=[UNWRAPPED],

@@ -90,7 +90,7 @@ def code(script: Script) -> Iterator[Finding]:
             and index.literal != first
         ):
             yield check.found(
-                f"the model is put onto GPU {index.literal}, and DataParallel (line {wrapper.place.line}) copies it from GPU "
+                f"the model is put onto GPU {index.literal}, and DataParallel (line {wrapper.place}) copies it from GPU "
                 f"{first}, the first of its device_ids",
                 location=placed[-1].place,
             )

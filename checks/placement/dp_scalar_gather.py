@@ -122,7 +122,7 @@ def code(script: Script) -> Iterator[Finding]:
         if made is not None and made.number not in told:
             told.add(made.number)
             yield check.found(
-                f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
+                f"`{call.text}()` is called on what DataParallel returned (line {made.place}): with several GPUs that is a "
                 "vector with an entry for each of them, and not one number",
                 location=call.place,
                 fixes=[AVERAGED],

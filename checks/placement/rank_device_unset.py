@@ -111,7 +111,7 @@ def before_deepspeed(script: Script) -> Iterator[Finding]:
             if model is not None and engine.takes(model) and not call.rank_conditions and _to_cuda(call):
                 yield check.found(
                     f"every rank puts the model on {_where(call)} here: deepspeed.initialize chooses the rank's GPU, and that "
-                    f"is in line {engine.place.line}",
+                    f"is in line {engine.place}",
                     severity=Severity.WARNING,
                     location=call.place,
                     fixes=[SET],
@@ -189,7 +189,7 @@ def on_current(script: Script) -> Finding | None:
     if current is not None and not any(_sets_up(c) for c in script.calls):
         rest = "none chooses its own"
         if indexed is not None:
-            rest = f"{indexed.text} in line {indexed.place.line} means another"
+            rest = f"{indexed.text} in line {indexed.place} means another"
         return check.found(
             f"{current.text}({_where(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
             severity=Severity.ERROR if indexed is None and current.reached else Severity.WARNING,

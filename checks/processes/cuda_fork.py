@@ -93,13 +93,13 @@ def _ranks(script: Script) -> Iterator[Finding]:
         )
         if parent is not None:
             yield check.found(
-                f"this Process is forked after line {parent.place.line} has used CUDA, and uses it too, in line "
-                f"{child.place.line}: CUDA does not survive a fork",
+                f"this Process is forked after line {parent.place} has used CUDA, and uses it too, in line "
+                f"{child.place}: CUDA does not survive a fork",
                 location=call.place,
             )
         else:
             yield check.found(
-                f"this Process is forked, and uses CUDA in line {child.place.line}: that works only as long as nothing "
+                f"this Process is forked, and uses CUDA in line {child.place}: that works only as long as nothing "
                 "before it has touched CUDA",
                 severity=Severity.NOTE,
                 location=call.place,

@@ -1,6 +1,7 @@
 """Look for failures in the source of training scripts; nothing of it is run."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -155,7 +156,7 @@ class Examiner:
         """Give each finding its line of source; leave out those that a comment hides, or in files not asked for."""
         by_name = {source.name: source for source in self._files.sources()}
         kept = []
-        for finding in examined.findings:
+        for finding in (_seen_from_its_place(found, by_name) for found in examined.findings):
             at = _line(finding, by_name)
             if at is None:
                 if finding.location is None or finding.location.path in self._asked:
@@ -190,6 +191,25 @@ def _line(finding: Finding, by_name: Mapping[str, Source]) -> tuple[Source, int]
         return None
     first = next((line for line, number in source.cells if cell == str(number)), 1)
     return source, finding.location.line + first - 1
+
+
+def _seen_from_its_place(finding: Finding, names: Iterable[str]) -> Finding:
+    """Return a finding whose message names the file of a line only where that is another than its own.
+
+    A check writes ``line {call.place}``, which is ``line train.py:12``: it need not know which file is looked at.
+    """
+
+    def told(match: re.Match[str]) -> str:
+        path, cell, line = match.group(1, 2, 3)
+        if finding.location is not None and f"{path}{cell or ''}" == finding.location.path:
+            return f"line {line}"
+        return f"line {line} of {path}{cell or ''}"
+
+    message = finding.message
+    for name in names:
+        if f"line {name}:" in message:
+            message = re.sub(rf"\bline ({re.escape(name)})(:cell \d+)?:(\d+)", told, message)
+    return replace(finding, message=message)
 
 
 def _quoted(finding: Finding, source: Source, line: int) -> Finding:
