@@ -17,6 +17,7 @@ LIBRARIES = frozenset(sys.stdlib_module_names) | frozenset(
     "lightning pytorch_lightning deepspeed timm einops wandb sklearn tensorboardX omegaconf hydra".split()
 )
 """First parts of imports that no user's file bears."""
+INSTALLED = frozenset(("site-packages", "dist-packages"))
 TELLING = (b"torch", b"rank", b"RANK", b"args")
 """Without any of these words a file that is imported says nothing of a training, and is not parsed."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -82,13 +83,19 @@ class Files:
     def find(self, dotted: str, beside: Path) -> "File | None":
         """Return the file that an import means, ``None`` for one of a library.
 
-        It is looked for beside the file that imports it, and then in the folders above it up to a root.
+        It is looked for beside the file that imports it, and then in the folders above it up to a root. What lies
+        beside an installed package is another library.
         """
         parts = dotted.split(".")
         if parts[0] in LIBRARIES:
             return None
         folder = beside.parent
         for _ in range(6):
+            if folder.name in INSTALLED and beside.relative_to(folder).parts[0] not in (
+                parts[0],
+                f"{parts[0]}.py",
+            ):
+                return None
             for path in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
                 file = self._read(path)
                 if file is not None:

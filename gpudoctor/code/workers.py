@@ -18,8 +18,10 @@ DEADLINE = 60.0
 """Seconds for one file. The longest program of torch's own tree takes 2 s; `program.MOST_STEPS` bounds the others."""
 ALONE = 150_000
 """Bytes of source that one process reads before a second one is worth its start."""
-PART = 32
-"""Files that a process takes at a time: neighbours import each other, and are then read once."""
+PART = 64
+"""Files that a process takes at a time, at most: neighbours import each other, and are then read once."""
+TURNS = 4
+"""Parts for each process at least, so that all end at about the same time."""
 _INDEX = struct.Struct("i")
 _Line = tuple[int, Examined | None]
 """The number of a file, and what was found in it; ``None`` where its turn begins."""
@@ -47,7 +49,9 @@ def _round(
     found: dict[int, Examined], say: Say,
 ) -> None:  # fmt: skip
     """Let processes examine files; one that keeps its process from going on is named, those after it are left."""
-    parts = [numbers[first : first + PART] for first in range(0, len(numbers), PART)]
+    workers = _count(numbers, files)
+    size = max(1, min(PART, len(numbers) // (TURNS * workers)))
+    parts = [numbers[first : first + size] for first in range(0, len(numbers), size)]
     # The largest first: what is left at the end, when others have nothing to do, is small.
     parts.sort(key=lambda part: -sum(_bytes(files[number]) for number in part))
     queue, source = os.pipe()
@@ -57,10 +61,7 @@ def _round(
     os.write(source, b"".join(_INDEX.pack(number) for number in range(len(parts))))
     os.close(source)
     at: dict[int, int] = {}
-    children = [
-        _worker(name, queue, parts, files, examiner, contents, found, at)
-        for name in range(_count(numbers, files, len(parts)))
-    ]
+    children = [_worker(name, queue, parts, files, examiner, contents, found, at) for name in range(workers)]
     try:
         run(children, on_tick=lambda _: say(f"read {len(found)} of {len(files)} files"))
     finally:
@@ -110,11 +111,11 @@ def _bytes(file: Chosen) -> int:
         return 0
 
 
-def _count(numbers: list[int], files: Sequence[Chosen], parts: int) -> int:
+def _count(numbers: list[int], files: Sequence[Chosen]) -> int:
     """Return how many processes are worth it."""
     size = 0
     for number in numbers:
         size += _bytes(files[number])
         if size > ALONE * MOST_WORKERS:
             break
-    return max(1, min(len(os.sched_getaffinity(0)), MOST_WORKERS, parts, 1 + size // ALONE))
+    return max(1, min(len(os.sched_getaffinity(0)), MOST_WORKERS, len(numbers), 1 + size // ALONE))

@@ -7,6 +7,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor import BadInput
+from gpudoctor.code.definitions import Files
 from gpudoctor.code.files import chosen
 
 LEAK = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
@@ -157,3 +158,16 @@ def test_a_pipe_without_a_writer_is_not_waited_for(tree):
     os.mkfifo(tree / "pipe.py")
     with pytest.raises(BadInput, match=r"^pipe\.py: it is no file$"):
         gpudoctor.lint(["pipe.py"])
+
+
+def test_what_lies_beside_an_installed_package_is_another_library(tmp_path):
+    installed = tmp_path / "lib/site-packages"
+    for name in ("mine/train.py", "mine/model.py", "other/model.py", "alone.py"):
+        (installed / name).parent.mkdir(parents=True, exist_ok=True)
+        (installed / name).write_text("rank = 0\n")
+    files = Files()
+    train, alone = installed / "mine/train.py", installed / "alone.py"
+    assert [files.find(name, train) is not None for name in ("model", "mine.model", "other.model", "alone")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert [files.find(name, alone) is not None for name in ("alone", "mine.model")] == [True, False]
