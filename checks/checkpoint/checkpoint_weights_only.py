@@ -36,7 +36,18 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
-from gpudoctor.facts import UNKNOWN, Call, CheckpointFile, Condition, Format, Script, Value, contents, copying
+from gpudoctor.facts import (
+    UNKNOWN,
+    WRAPPERS,
+    Call,
+    CheckpointFile,
+    Condition,
+    Format,
+    Script,
+    Value,
+    contents,
+    copying,
+)
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
@@ -245,8 +256,9 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
         if thing is None or "f" not in call.arguments or other:
             continue
         again = call.arguments["f"].text in paths
+        inner = script.innermost(thing)
         what = (
-            f"{OBJECTS[thing.kind]} {script.innermost(thing).type.rpartition('.')[2].rpartition(':')[2]}"
+            f"{OBJECTS[thing.kind]} {'model' if inner.kind in WRAPPERS else inner.type.rpartition('.')[2].rpartition(':')[2]}"
             if thing.kind != "arguments"
             else "a Namespace"
             if thing.type.endswith("Namespace")

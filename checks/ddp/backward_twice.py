@@ -30,6 +30,7 @@ over. `print(value.grad_fn)` for each value that the loop uses and did not compu
 - [torch issue 47260](https://github.com/pytorch/pytorch/issues/47260): DDP and `retain_graph=True`
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -80,6 +81,8 @@ def code(script: Script) -> Iterator[Finding]:
         for made in _graph(script, call):
             first = passes.setdefault(made.number, call)
             if first is not call and not first.given("retain_graph") and first.place != call.place:
+                if not call.reached and first.stack[:1] != call.stack[:1]:
+                    continue  # two methods that nobody calls in turn: tests, each with a set-up of its own
                 if first.conditions == call.conditions and first.loops == call.loops:
                     yield check.found(
                         f"line {first.place} went back through {made.text}, line {made.place}, already, which frees "
@@ -89,6 +92,10 @@ def code(script: Script) -> Iterator[Finding]:
                     break
 
 
+LEAF = re.compile(
+    r"(?:requires_grad_|Parameter|(?:tensor|zeros|ones|empty|full|arange|linspace|eye|rand|randn|randint)(?:_like)?)"
+)
+"""What makes a tensor with no graph behind it: a second pass from there frees nothing that is missing."""
 NO_GRAPH = {"torch.no_grad", "torch.inference_mode"}
 
 
@@ -100,5 +107,6 @@ def _graph(script: Script, backward: Call) -> Iterator[Call]:
             and not NO_GRAPH & {*made.contexts}
             and script.thing(made.receiver, "model", "ddp", "dp", "compiled") is not None
         )
-        if made.loops == backward.loops and (number == 0 or forward):
+        itself = number == 0 and not LEAF.fullmatch(made.method)
+        if made.loops == backward.loops and (itself or forward):
             yield made

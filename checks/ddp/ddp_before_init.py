@@ -52,6 +52,8 @@ def code(script: Script) -> Iterator[Finding]:
         )
         if not needs or not call.reached or (call.spawned != made.spawned and call.spawned):
             continue
+        if made.deferred != call.deferred:
+            continue
         if any("is_initialized" in condition.text for condition in call.conditions):
             continue
         if call.scope != made.scope and any(

@@ -137,7 +137,7 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
             said = f"{call.text} is called in the process that starts the ranks, which has joined no process group"
             yield check.found(said, severity=Severity.ERROR, location=call.place)
             return
-        if call.spawned != made.spawned:
+        if call.spawned != made.spawned or call.deferred != made.deferred:
             continue
         if last is not None and call.number > last.number and last.scope == made.scope != call.scope:
             continue  # a context manager may hold both: it destroys the group when the block is over

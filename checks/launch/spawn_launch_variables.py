@@ -22,7 +22,7 @@ Print `sorted(os.environ)` in the child: none of these names is there.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Call, Known, Script
 
 GIVE = Fix(
     "Or give what torchrun would have set",
@@ -53,6 +53,8 @@ def code(script: Script) -> Iterator[Finding]:
     }
     if any(call.name in ("os.environ.update", "os.environ.__set__") for call in script.calls):
         return
+    if any(_reads(call) and not call.spawned and call.reached for call in script.calls):
+        written |= {"RANK", "MASTER_ADDR"}  # who starts the script sets them, and the processes inherit them
     for call in script.calls:
         if not call.spawned or "try" in call.contexts:
             continue
@@ -78,3 +80,8 @@ def code(script: Script) -> Iterator[Finding]:
                     fixes=[GIVE],
                 )
                 return
+
+
+def _reads(call: Call) -> bool:
+    """Return whether a call needs the number of nodes, or this one's, from who starts the script."""
+    return call.name == "os.environ.__getitem__" and call.variable in ("RANK", "WORLD_SIZE")

@@ -179,9 +179,10 @@ def code(script: Script) -> Iterator[Finding]:
             call.value("value")
             for call in script.named("os.environ.__setitem__")
             if call.variable == "MASTER_PORT" and call.number < group.number and not call.rank_conditions
+            if group.reached or call.stack[:1] == group.stack[:1]
         ]
         several = group.spawned or not group.reached or group.value("rank").is_rank
-        if group.value("world_size").literal == 1 or not several:
+        if group.value("world_size").literal == 1 or _alone(script, group) or not several:
             continue
         chain = [[*origins(script, port)] for port in ports]
         for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
@@ -195,6 +196,14 @@ def code(script: Script) -> Iterator[Finding]:
                     fixes=[ONE_PORT],
                 )
                 return
+
+
+def _alone(script: Script, group: Call) -> bool:
+    """Return whether a script says itself that there is one rank: ``os.environ["WORLD_SIZE"] = "1"``."""
+    return not group.given("world_size") and any(
+        call.variable == "WORLD_SIZE" and call.value("value").literal == "1"
+        for call in script.named("os.environ.__setitem__")
+    )
 
 
 def _agrees(call: Call) -> bool:

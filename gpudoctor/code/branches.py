@@ -1,6 +1,7 @@
 """Branches: each is gone through once, and what they leave different is either value afterwards."""
 
 import ast
+import re
 
 from msgspec.structs import replace
 
@@ -39,9 +40,18 @@ def branch(frame: Frame, node: ast.If) -> bool:
         if kind == "main":
             frame.names, program.heap = then, then_heap
         else:
-            frame.names = _merged(frame, names, then, frame.names, value)
+            several = SEVERAL.fullmatch(text) is not None
+            frame.names = _merged(frame, names, then, frame.names, value, several=several)
             program.heap = _either(heap, then_heap, program.heap, value)
     return left and left_otherwise
+
+
+SEVERAL = re.compile(
+    r"(?:bool\()?(?:\w+\.)*(?:(?:is|use|using)_)?(?:ddp|dist|distributed|multi_gpu|multigpu)"
+    r"(?:_(?:enabled|run|mode|training|is_on))?\)?|(?:\w+\.)*(?:world_size|num_processes|n_gpus?|num_gpus) > 1"
+    r"|(?:torch\.)?(?:dist|distributed)\.is_initialized\(\)"
+)
+"""A test that holds where there are several ranks, and else nowhere."""
 
 
 def _either(before: Heap, then: Heap, otherwise: Heap, test: Value) -> Heap:
@@ -72,8 +82,9 @@ def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -
 
 
 def _merged(
-    frame: Frame, before: dict[str, Value], then: dict[str, Value], otherwise: dict[str, Value], test: Value
-) -> dict[str, Value]:
+    frame: Frame, before: dict[str, Value], then: dict[str, Value], otherwise: dict[str, Value], test: Value,
+    *, several: bool = False,
+) -> dict[str, Value]:  # fmt: skip
     """Return the names after two branches: where they differ, either value."""
     merged = dict(before)
     for name in {**then, **otherwise}:
@@ -88,6 +99,8 @@ def _merged(
             values += [unbound] if test.by_rank and not known_outside else []
         elif len(values) == 1:
             values.append(before[name])
+        elif several and _own(values[1]) and not _own(values[0]):
+            values = values[:1]  # the ranks have agreed; where they have not, there is one
         elif test.text == "Gt" and any(item.may_be(Known.WORLD_SIZE) for item in test.items):
             values = [values[0], *(v for v in values[1].possible() if not _alone(v))]
         elif test.by_rank and then[name] is not before.get(name):
@@ -98,6 +111,11 @@ def _merged(
             value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value
     return merged
+
+
+def _own(value: Value) -> bool:
+    """Return whether a value may be another on each rank."""
+    return value.by_rank or value.from_data
 
 
 def _filled(value: Value, test: Value) -> bool:

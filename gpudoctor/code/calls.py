@@ -173,12 +173,15 @@ def named(
 
 
 def _one(frame: Frame, callee: Value) -> Value:
-    """Return what is called, of several the first that says something: a wrapper before the bare model of one rank."""
+    """Return what is called, of several the first that says something: a wrapper before what it is around."""
     if callee.known is not Known.CHOICE:
         return callee
-    wrapper = next((v for v in callee.possible() if frame.program.kind(v) in WRAPPERS), None)
-    if wrapper is not None:
-        return wrapper
+    wrappers = [v for v in callee.possible() if frame.program.kind(v) in WRAPPERS]
+    if wrappers:
+        inside = {frame.program.things[wrapper.thing].inner for wrapper in wrappers}
+        outer = [wrapper for wrapper in wrappers if wrapper.thing not in inside] or wrappers
+        # A compiled model is mostly what another wrapper was, or would be, given.
+        return next((wrapper for wrapper in outer if frame.program.kind(wrapper) != "compiled"), outer[0])
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
         found = [value for value in callee.possible() if value.known is known]
         if found:  # of two libraries torch's, which is there

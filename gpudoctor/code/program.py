@@ -1,6 +1,7 @@
 """A program while it is followed: what happened so far, and where it stands."""
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator
 
 from gpudoctor.code.definitions import Class, File, Function
@@ -103,8 +104,8 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "conditions", "contexts", "depth", "file", "heaps", "loops", "names", "outer", "owner", "program",
-        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
+        "base", "conditions", "contexts", "deferred", "depth", "file", "heaps", "loops", "names", "outer", "owner",
+        "program", "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +131,7 @@ class Frame:
         self.depth: int = caller.depth + 1 if caller else 0
         self.reached: bool = caller.reached if caller else True
         self.spawned: bool = caller.spawned if caller else False
+        self.deferred: bool = caller.deferred if caller else False
 
     def place(self, node: ast.AST) -> Place:
         """Return where a node stands."""
@@ -219,6 +221,7 @@ class Frame:
                 contexts=self.contexts,
                 reached=self.reached,
                 spawned=self.spawned,
+                deferred=self.deferred,
             )
         )
         return number
@@ -231,6 +234,9 @@ def mixed(values: Iterator[Value] | list[Value]) -> tuple[bool, bool]:
         by_rank = by_rank or value.by_rank
         from_data = from_data or value.from_data
     return by_rank, from_data
+
+
+MOST_CHOICES = 6
 
 
 def one_of(values: list[Value]) -> Value:
@@ -246,8 +252,20 @@ def one_of(values: list[Value]) -> Value:
         return found[0]
     by_rank, from_data = mixed([*found, *values])
     sole, all_but = _asked(found)
+    if len(found) > MOST_CHOICES:  # each value is in it with its first ones: a wrapper beside many models
+        turns = itertools.chain.from_iterable(itertools.zip_longest(*(value.possible() for value in values)))
+        first: list[Value] = []
+        for item in turns:
+            if item is not None and item not in first:
+                first.append(item)
+        found = first
     return Value(
-        Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but
+        Known.CHOICE,
+        items=tuple(found[:MOST_CHOICES]),
+        by_rank=by_rank,
+        from_data=from_data,
+        sole=sole,
+        all_but=all_but,
     )
 
 

@@ -229,6 +229,7 @@ def _deferred(frame: Frame) -> None:
             self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
             caller = Frame(program, frame.file)
             caller.conditions = guard
+            caller.deferred = True
             _follow(caller, item, self_value, [], {}, item.node)
 
 

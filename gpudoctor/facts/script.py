@@ -5,6 +5,7 @@ files that were given, in the order in which it happens, for every rank. What is
 itself.
 """
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -21,6 +22,10 @@ COLLECTIVES = frozenset(
 """Functions that every rank of their group has to call, in the same order (torch.distributed's documentation)."""
 WRAPPERS = ("ddp", "dp", "fsdp", "compiled", "prepared")
 """Kinds of thing that hold a model and are called in its place."""
+
+
+EQUALS = re.compile(r"(?P<what>[\w.]+) == (?P<quote>['\"])(?P<text>\w*)(?P=quote)")
+HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)")
 
 
 class Condition(Struct, frozen=True):
@@ -52,6 +57,23 @@ class Condition(Struct, frozen=True):
     def from_data(self) -> bool:
         """Whether it may hold on some ranks and not on others because it asks for what this rank computed."""
         return self.value.from_data and not self.value.by_rank
+
+    def excludes(self, other: "Condition") -> bool:
+        """Whether both cannot hold: the same test and its opposite, or ``device == "cpu"`` and ``"cuda" in device``."""
+        if self.text == other.text:
+            return self.negated != other.negated
+        if self.negated or other.negated:
+            return False
+        own, others = EQUALS.fullmatch(self.text), EQUALS.fullmatch(other.text)
+        if own and others:
+            return own["what"] == others["what"] and own["text"] != others["text"]
+        equal, held = (own, HOLDS.fullmatch(other.text)) if own else (others, HOLDS.fullmatch(self.text))
+        return (
+            equal is not None
+            and held is not None
+            and held["what"] == equal["what"]
+            and held["text"] not in equal["text"]
+        )
 
 
 class Loop(Struct, frozen=True):
@@ -115,6 +137,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Whether the program comes here; ``False`` for functions that are only defined."""
     spawned: bool = False
     """It happens in a process that the script starts: mp.spawn or Process."""
+    deferred: bool = False
+    """It happens in a function that was handed to somebody else, who calls it: nobody knows when."""
 
     @property
     def collective(self) -> bool:
@@ -148,8 +172,12 @@ class Call(Struct, frozen=True, kw_only=True):
     @property
     def contradictory(self) -> bool:
         """Whether two of its tests exclude each other: ``train(0)`` under ``else``, and in it the same test again."""
-        tests = {(c.text, c.negated) for c in self.conditions if c.kind == "if"}
-        return any((text, not negated) in tests for text, negated in tests)
+        return self.excluded(self)
+
+    def excluded(self, other: "Call") -> bool:
+        """Return whether what it stands under cannot hold together with what another call stands under."""
+        tests = [c for c in other.conditions if c.kind == "if"]
+        return any(one.excludes(test) for one in self.conditions if one.kind == "if" for test in tests)
 
     @property
     def rank_conditions(self) -> tuple[Condition, ...]:

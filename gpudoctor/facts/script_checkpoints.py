@@ -75,6 +75,8 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
             name = made.text.removesuffix(".state_dict")
             if _tells(made, around, name) or _tells(call, around, name):
                 continue
+            if wrapped is not None and made.excluded(wrapped):
+                continue
             seen.add(number)
             state = states[number]
             yield SavedWrapper(state, script.things[state.inner], call)

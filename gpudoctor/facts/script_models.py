@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Argument, Call, Condition, ModuleClass, Script
+from gpudoctor.facts.script import WRAPPERS, Argument, Call, Condition, ModuleClass, Script
 from gpudoctor.facts.script_values import Thing, Value
 
 PLACING = ("to", "cuda", "to_empty")
@@ -63,6 +63,8 @@ def _of_placed_parts(script: Script, made: Call) -> bool:
 def stays(script: Script, thing: Thing) -> bool:
     """Return whether a model surely is on the CPU where it is made: nothing tells another device."""
     made = script.made_by(thing)
+    if thing.kind in WRAPPERS:
+        return False  # what it wraps is not known
     if made is None or made.starred or thing.escapes or next(script.named(*DEFAULTS), None) is not None:
         return False
     if any("device" in name for name in made.arguments) or any(

@@ -166,6 +166,26 @@ def train(rank, size):
 ]
 FINE = [
     """
+import torch
+
+class Trainer:
+    def __init__(self, model, args):
+        self.model, self.args = model.to(args.device), args
+
+    def setup(self):
+        torch.distributed.init_process_group(backend="nccl")
+        return torch.device("cuda", self.args.local_rank)
+
+    def train(self, loader):
+        model = self.model
+        if self.args.n_gpu > 1:
+            model = torch.nn.DataParallel(model)
+        if self.args.local_rank != -1:
+            model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[self.args.local_rank])
+        for batch in loader:
+            model(batch).backward()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -41,6 +41,24 @@ FLAGGED = [
 ]
 FINE = [
     """
+import unittest
+import torch
+
+class Attention(unittest.TestCase):
+    def setUp(self):
+        self.x = torch.randn(3, 3).requires_grad_(True)
+        self.w = torch.nn.Linear(3, 1)
+        self.out = self.w(self.x)
+
+    def test_one(self):
+        self.x.backward(torch.ones(3, 3))
+        self.x.backward(torch.ones(3, 3))
+        self.out.sum().backward()
+
+    def test_two(self):
+        self.out.sum().backward()
+""",
+    """
 import torch
 
 teacher, student, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)

@@ -860,6 +860,36 @@ FINE = [
 import os
 import torch
 import torch.distributed as dist
+
+def main(args, loader, model, validate):
+    ddp_enabled = bool(args.ddp) or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    rank = int(os.environ.get("RANK", "0")) if ddp_enabled else 0
+    if ddp_enabled:
+        dist.init_process_group("gloo")
+    stop = False
+    for epoch in range(3):
+        for batch in loader:
+            if rank == 0:
+                stop = validate(model) < 0.1
+            if ddp_enabled:
+                flag = torch.tensor([1 if stop else 0])
+                dist.broadcast(flag, src=0)
+                stop = bool(int(flag.item()))
+            if stop:
+                break
+            if ddp_enabled:
+                dist.barrier()
+    if ddp_enabled:
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import args, loader, model, validate
+    main(args, loader, model, validate)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
 

@@ -48,6 +48,33 @@ if ddp:
 ]
 FINE = [
     """
+import os
+import torch
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from torch.nn.parallel import DistributedDataParallel
+
+def train(settings):
+    model = torch.nn.Linear(3, 1).cuda()
+    if settings.distributed:
+        model = DistributedDataParallel(model, device_ids=[int(os.environ["LOCAL_RANK"])])
+    model(torch.randn(3, 3).cuda()).sum().backward()
+
+def worker(function, settings):
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    torch.distributed.init_process_group("nccl")
+    function(settings)
+
+def run(function, size, settings):
+    if size > 1:
+        elastic_launch(config=LaunchConfig(1, 1, size), entrypoint=worker)(function, settings)
+    else:
+        function(settings)
+
+if __name__ == "__main__":
+    from settings import settings
+    run(train, settings.size, settings)
+""",
+    """
 # the launcher, which is not seen, starts the worker with the group; without it the function is called by itself
 import torch
 import torch.distributed as dist

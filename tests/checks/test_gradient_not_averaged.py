@@ -299,6 +299,53 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(torch.nn.Linear):
+    pass
+
+def build(kind):
+    if kind == "a":
+        return Net(1, 1)
+    if kind == "b":
+        return torch.nn.Linear(1, 1)
+    if kind == "c":
+        return torch.nn.Conv1d(1, 1, 1)
+    if kind == "d":
+        return torch.nn.Bilinear(1, 1, 1)
+    if kind == "e":
+        return torch.nn.LSTM(1, 1)
+    if kind == "f":
+        return torch.nn.GRU(1, 1)
+    return torch.nn.RNN(1, 1)
+
+def wrap(model, several):
+    if not several:
+        return model
+    return DistributedDataParallel(model, device_ids=[int(os.environ["LOCAL_RANK"])])
+
+def main(config, loader):
+    dist.init_process_group("nccl")
+    bare = build(config.kind)
+    bare.to(torch.device("cuda", int(os.environ["LOCAL_RANK"])))
+    core = torch.compile(bare) if config.compile else bare
+    model = wrap(core, dist.get_world_size() > 1)
+    optimizer = torch.optim.SGD(bare.parameters(), 0.1)
+    for epoch in range(3):
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    from parts import config, loader
+    main(config, loader)
+""",
+    """
 # a function that leaves the model bare where there is one rank
 import torch
 import torch.distributed as dist

@@ -243,6 +243,50 @@ if __name__ == "__main__":
 
 FINE = [
     """
+import multiprocessing
+import os
+import socket
+import torch.distributed as dist
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("localhost", 0))
+        return s.getsockname()[1]
+
+def call(given):
+    function, rank, size = given
+    return function(rank=rank, world_size=size)
+
+def in_processes(function, size=2):
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = str(free_port())
+    with multiprocessing.get_context("spawn").Pool(size) as pool:
+        return pool.map(call, [(function, rank, size) for rank in range(size)])
+
+class Group:
+    def __enter__(self):
+        dist.init_process_group("gloo", rank=self.rank, world_size=self.size)
+        return self
+""",
+    """
+import os
+import socket
+import torch.distributed as dist
+import unittest
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("localhost", 0))
+        return s.getsockname()[1]
+
+class Sharded(unittest.TestCase):
+    def setUp(self):
+        os.environ["RANK"], os.environ["WORLD_SIZE"] = "0", "1"
+        os.environ["MASTER_ADDR"] = "localhost"
+        os.environ["MASTER_PORT"] = str(free_port())
+        dist.init_process_group("gloo")
+""",
+    """
 # rank 0's choice is handed to all by MPI
 import os
 import socket

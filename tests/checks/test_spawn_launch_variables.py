@@ -46,6 +46,35 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--nodes", default=-1, type=int)
+parser.add_argument("--node", default=-1, type=int)
+parser.add_argument("--url", default="env://")
+
+def main():
+    args = parser.parse_args()
+    if args.url == "env://" and args.nodes == -1:
+        args.nodes = int(os.environ["WORLD_SIZE"])
+    gpus = torch.cuda.device_count()
+    mp.spawn(worker, nprocs=gpus, args=(gpus, args))
+
+def worker(gpu, gpus, args):
+    if args.url == "env://" and args.node == -1:
+        args.node = int(os.environ["RANK"])
+    torch.cuda.set_device(gpu)
+    dist.init_process_group("nccl", init_method=args.url, world_size=args.nodes * gpus, rank=args.node * gpus + gpu)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    main()
+""",
     (
         "spawn.py",
         {

@@ -563,6 +563,28 @@ class Trainer:
 FINE = [
     """
 import torch
+
+class Learner:
+    def __init__(self, device):
+        self.device = device
+        self.model = torch.nn.Linear(3, 1)
+        if "cuda" in self.device:
+            self.model = torch.nn.DataParallel(self.model).to(self.device)
+
+    def save(self, path):
+        if self.device == "cpu":
+            torch.save(self.model.state_dict(), path)
+        elif "cuda" in self.device:
+            torch.save(self.model.module.state_dict(), path)
+
+    def load(self, path):
+        if self.device == "cpu":
+            self.model.load_state_dict(torch.load(path, map_location="cpu"))
+        elif "cuda" in self.device:
+            self.model.module.load_state_dict(torch.load(path, map_location=self.device))
+""",
+    """
+import torch
 from accelerate import Accelerator
 
 accelerator = Accelerator()
