@@ -167,6 +167,14 @@ check = Check(
 
 CHOOSES = {"getsockname", "random.randint", "random.randrange", "random.choice", "numpy.random.randint"}
 """Functions that give every process a port of its own, where nothing seeds them."""
+CLOCKS = {
+    "datetime.datetime.now",
+    "datetime.datetime.today",
+    "time.time",
+    "time.time_ns",
+    "time.strftime",
+    "time.localtime",
+}
 
 
 @check.code
@@ -187,6 +195,15 @@ def code(script: Script) -> Iterator[Finding]:
         chain = [[*origins(script, port)] for port in ports]
         for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
             random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
+            if chosen.name in CLOCKS and chosen.spawned == group.spawned and not chosen.rank_conditions:
+                yield check.found(
+                    f"each rank takes the port from its own clock ({chosen.text}()): where they look in different moments, rank 0 "
+                    "listens at one port and the others call at another",
+                    severity=Severity.WARNING,
+                    location=chosen.place,
+                    fixes=[ONE_PORT],
+                )
+                return
             if random and chosen.spawned == group.spawned and not chosen.rank_conditions:
                 here = chosen.scope == group.scope or not chosen.stack
                 yield check.found(

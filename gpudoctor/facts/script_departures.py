@@ -41,11 +41,12 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             waiting.setdefault(loop.place, []).append(call)
     if not waiting:
         return
-    divided = _divided(script)
+    everywhere = _divided(script)
     for way in script.exits:
         if way.kind in ("raise", "exit") or not way.loops:
             continue
         loop = way.loops[-1]
+        divided = everywhere or _divided(script, way.loops[0])
         calls = waiting.get(loop.place, [])
         if way.kind == "continue":
             calls = [call for call in calls if call.number >= way.number]

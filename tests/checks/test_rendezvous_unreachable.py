@@ -217,6 +217,21 @@ def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome: 
 
 FLAGGED = [
     """
+from datetime import datetime
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, size):
+    now = datetime.now()  # <-
+    port = 20000 + now.minute * 60 + now.second
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(),))
+""",
+    """
 import os, random, torch, torch.distributed as dist, torch.multiprocessing as mp, socket, datetime
 def free_port():
     with socket.socket() as s:
@@ -242,6 +257,20 @@ if __name__ == "__main__":
 ]
 
 FINE = [
+    """
+from datetime import datetime
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, size, port):
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    port = 20000 + datetime.now().second
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(), port))
+""",
     """
 import multiprocessing
 import os

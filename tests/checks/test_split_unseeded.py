@@ -2,6 +2,19 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, Subset
+from parts import Images, Net
+
+dist.init_process_group("gloo")
+images = Images()
+tenth = torch.randperm(len(images))[: len(images) // 10]  # <-
+images = Subset(images, tenth)
+loader = DataLoader(images, batch_size=8, sampler=DistributedSampler(images))
+model = torch.nn.parallel.DistributedDataParallel(Net())
+""",
+    """
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -140,6 +153,20 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, Subset
+from parts import Images, Net
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+images = Images()
+tenth = torch.randperm(len(images))[: len(images) // 10]
+images = Subset(images, tenth)
+loader = DataLoader(images, batch_size=8, sampler=DistributedSampler(images))
+model = torch.nn.parallel.DistributedDataParallel(Net())
+""",
     """
 import numpy as np
 import torch.distributed as dist

@@ -562,6 +562,26 @@ class Trainer:
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from parts import Net
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = Net().cuda()
+model.load_state_dict(torch.load("last.pt", map_location="cpu")["model"])
+model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+saved = {"epoch": 3}
+try:
+    saved["model"] = model.module.state_dict()
+except:
+    saved["model"] = model.state_dict()
+if dist.get_rank() == 0:
+    torch.save(saved, "last.pt")
+dist.destroy_process_group()
+""",
+    """
 import torch
 
 class Learner:
