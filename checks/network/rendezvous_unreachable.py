@@ -187,7 +187,7 @@ def code(script: Script) -> Iterator[Finding]:
             call.value("value")
             for call in script.named("os.environ.__setitem__")
             if call.variable == "MASTER_PORT" and call.number < group.number and not call.rank_conditions
-            if group.reached or call.stack[:1] == group.stack[:1]
+            if group.reached or call.stack[:1] == group.stack[:1] or _on_each_rank(script, call)
         ]
         several = group.spawned or not group.reached or group.value("rank").is_rank
         if group.value("world_size").literal == 1 or _alone(script, group) or not several:
@@ -213,6 +213,16 @@ def code(script: Script) -> Iterator[Finding]:
                     fixes=[ONE_PORT],
                 )
                 return
+
+
+def _on_each_rank(script: Script, setting: Call) -> bool:
+    """Return whether a function is one that each rank calls: beside the port it sets the rank that it is given."""
+    return any(
+        call.variable in ("RANK", "LOCAL_RANK")
+        and call.scope == setting.scope
+        and not call.value("value").is_literal
+        for call in script.named("os.environ.__setitem__")
+    )
 
 
 def _alone(script: Script, group: Call) -> bool:

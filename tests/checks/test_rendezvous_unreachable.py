@@ -217,6 +217,26 @@ def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome: 
 
 FLAGGED = [
     """
+import os
+import socket
+import torch.distributed as dist
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+class Group:
+    def join(self):
+        dist.init_process_group("nccl")
+
+def run(rank, size, function):
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = str(free_port())  # <-
+    os.environ["RANK"], os.environ["WORLD_SIZE"] = str(rank), str(size)
+    function(rank)
+""",
+    """
 from datetime import datetime
 import torch
 import torch.distributed as dist
