@@ -11,7 +11,6 @@ from gpudoctor.logs.line_kinds import (
     ALIVE,
     END,
     ENOUGH,
-    FELL,
     FINISHED,
     GAVE_UP,
     HANDLED,
@@ -80,12 +79,6 @@ class Timeline(Handling):
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
         informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
-
-    def _fell(self, place: int) -> bool:
-        """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
-        below = (line.text for line in reversed(self.lines[place + 1 :]))
-        last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
-        return FELL.search(last) is not None and not SETTLED.search(last)
 
     @functools.cached_property
     def _quiet_end(self) -> int:
