@@ -120,6 +120,8 @@ def _saved_from_cpu(script: Script, load: Call) -> bool:
 
 def cuda(script: Script) -> bool:
     """Return whether a script of several ranks trains on GPUs."""
+    if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
+        return True
     group = script.process_group
     if group is not None and group.value("backend").literal == "nccl":
         return True

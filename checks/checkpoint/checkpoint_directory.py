@@ -173,7 +173,8 @@ def _raced(script: Script) -> Iterator[Finding]:
             continue
         if spawning and not call.spawned:
             continue
-        if not all(_of_another_option(made, path.text) for made in before):
+        parents = (made for made in before if made.scope != call.scope or made.place.line > call.place.line)
+        if not all(_of_another_option(made, path.text) for made in parents):
             continue  # the parent makes it before there are ranks
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
             does = (

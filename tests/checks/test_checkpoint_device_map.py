@@ -55,6 +55,16 @@ def test_no_device_no_finding():
 FLAGGED = [
     """
 import torch
+from accelerate import Accelerator
+from parts import Net, loader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(Net(), loader)
+state = torch.load("last.pt")  # <-
+accelerator.unwrap_model(model).load_state_dict(state)
+""",
+    """
+import torch
 import torch.distributed as dist
 
 def main(rank):

@@ -243,6 +243,27 @@ FLAGGED = [
 import torch
 from accelerate import Accelerator
 
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+
+    @property
+    def bare(self):
+        return self.accelerator.unwrap_model(self.model)
+
+    def save(self, path):
+        held = dict(model=self.bare.state_dict(), version=1)
+        torch.save(held, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu")
+        self.model.load_state_dict(held["model"])  # <-
+""",
+    """
+import torch
+from accelerate import Accelerator
+
 accelerator = Accelerator()
 
 class Trainer:
@@ -561,6 +582,27 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+
+    @property
+    def bare(self):
+        return self.accelerator.unwrap_model(self.model)
+
+    def save(self, path):
+        held = dict(model=self.bare.state_dict(), version=1)
+        torch.save(held, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu")
+        self.bare.load_state_dict(held["model"])
+""",
     """
 import os
 import torch
