@@ -114,7 +114,8 @@ check = Check(
         r"memory (?:allocation|mapping) failed with OOM on device (?P<gpu>\d+)",
         r"OutOfMemoryError: Out of memory allocating (?P<asked>[\d,]+ bytes)",  # cupy
         r"RESOURCE_EXHAUSTED: Out of memory while trying to allocate (?P<asked>[\d.]+ ?\w+)",  # JAX, TensorFlow
-        rf"RESOURCE_EXHAUSTED: .{{0,60}}Attempting to (?:allocate|reserve) (?P<asked>{SIZE}|[\d.]+[KMGT])\b",  # XLA
+        rf"(?:RESOURCE_EXHAUSTED|Resource exhausted): .{{0,60}}Attempting to (?:allocate|reserve) (?P<asked>{SIZE}|[\d.]+[KMGT])\b",  # XLA
+        r"\bUR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\b|\bZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\b",  # Intel's GPUs
         r"Ran out of memory in memory space (?:hbm|vmem)\b",  # XLA's compiler, for a TPU
         r"No available memory for the cache blocks",  # vLLM
         r"No executable batch size found, reached zero",  # accelerate

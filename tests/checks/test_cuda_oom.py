@@ -80,6 +80,10 @@ EXAMPLES = {
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.": (
         MESSAGE + " for 8589934592 bytes"
     ),
+    "RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)": MESSAGE,
+    "2: Resource exhausted: Attempting to allocate 12.50M. That was not possible. There are 9.10M free.; (0x0x0_HBM0)": (
+        MESSAGE + " for 12.50M"
+    ),
     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 196.00M. That was not possible.": (
         MESSAGE + " for 196.00M"
     ),
