@@ -75,8 +75,6 @@ ONE_PORT = Fix(
     Kind.EDIT,
     proof="args=(port,), nprocs=",
 )
-TABLES = "https://man7.org/linux/man-pages/man8/iptables.8.html"
-NFT = "https://netfilter.org/projects/nftables/manpage.html"
 OPEN = [
     Fix(
         "Let the other nodes in on all ports, or ask the administrators to: gloo and NCCL choose theirs",
@@ -331,11 +329,20 @@ def _closed_to_itself(
 
 def _open_loopback(table: Filter) -> list[Fix]:
     by = "o" if table.outgoing else "i"
-    summary, source = "Let the machine reach itself, or ask the administrators to", TABLES
-    command = f"sudo {table.source} -I {table.start} -{by} lo -j ACCEPT"
+    fix = Fix(
+        "Let the machine reach itself, or ask the administrators to",
+        f"sudo {table.source} -I {table.start} -{by} lo -j ACCEPT",
+        Kind.ADMIN,
+        source="https://man7.org/linux/man-pages/man8/iptables.8.html",
+    )
     if table.source == "nft":
-        command, source = f"sudo nft insert rule {table.name} {table.start} {by}if lo accept", NFT
-    return [Fix(summary, command, Kind.ADMIN, source=source), OPEN[1]]
+        fix = Fix(
+            "Let the machine reach itself, or ask the administrators to",
+            f"sudo nft insert rule {table.name} {table.start} {by}if lo accept",
+            Kind.ADMIN,
+            source="https://netfilter.org/projects/nftables/manpage.html",
+        )
+    return [fix, OPEN[1]]
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:
