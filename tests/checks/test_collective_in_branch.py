@@ -897,6 +897,24 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+
+def share(state, group):
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor):
+            return state
+        tensor = state.cuda()
+    else:
+        if isinstance(state, torch.Tensor):
+            return state
+        elif state is None:
+            return None
+        tensor = torch.zeros(3).cuda()
+    dist.broadcast(tensor, src=0)
+    return tensor
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
