@@ -75,6 +75,8 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.named("torch.load"):
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
+        if _saved_from_cpu(script, call):
+            continue
         of_data = any(call.scope.startswith(f"{thing.type}.") for thing in script.of_kind("dataset"))
         of_data = (
             of_data or "data" in f"{call.scope} {call.arguments['f'].text if call.given('f') else ''}".lower()
@@ -100,8 +102,26 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
+def _saved_from_cpu(script: Script, load: Call) -> bool:
+    """Return whether the script itself saves the file, and nothing but a tensor that it makes on the CPU."""
+    path = load.arguments["f"].text if "f" in load.arguments else ""
+    saved = [c for c in script.named("torch.save") if "f" in c.arguments and c.arguments["f"].text == path]
+    made = [script.calls[value.made] for c in saved if (value := c.value("obj")).made >= 0]
+    return (
+        bool(path)
+        and len(made) == len(saved) > 0
+        and all(
+            one.name in ("torch.randperm", "torch.arange", "torch.tensor", "torch.from_numpy")
+            and not one.given("device")
+            for one in made
+        )
+    )
+
+
 def cuda(script: Script) -> bool:
     """Return whether a script of several ranks trains on GPUs."""
+    if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
+        return True
     group = script.process_group
     if group is not None and group.value("backend").literal == "nccl":
         return True

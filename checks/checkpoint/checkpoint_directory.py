@@ -27,6 +27,7 @@ rank of several fails, and the folder is there afterwards, several ranks made it
 - [transformers#28015](https://github.com/huggingface/transformers/issues/28015): ranks that race to rename it
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
@@ -159,8 +160,7 @@ def code(script: Script) -> Iterator[Finding]:
 def _raced(script: Script) -> Iterator[Finding]:
     """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
-    if spawning and any(makes_folders(c) and not c.spawned and c.reached for c in script.calls):
-        return  # the parent makes it before there are ranks
+    before = [c for c in script.calls if spawning and makes_folders(c) and not c.spawned and c.reached]
     for call in [*script.named("os.makedirs", "os.mkdir"), *script.methods("mkdir")]:
         path = next(iter(call.arguments.values()), None)
         if not call.name.startswith("os."):
@@ -173,6 +173,9 @@ def _raced(script: Script) -> Iterator[Finding]:
             continue
         if spawning and not call.spawned:
             continue
+        parents = (made for made in before if made.scope != call.scope or made.place.line > call.place.line)
+        if not all(_of_another_option(made, path.text) for made in parents):
+            continue  # the parent makes it before there are ranks
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
             does = (
                 "looks for it and makes it: where two look at once, the second"
@@ -186,6 +189,16 @@ def _raced(script: Script) -> Iterator[Finding]:
                 fixes=RACE,
             )
             return
+
+
+def _of_another_option(made: Call, path: str) -> bool:
+    """Return whether a call is about one option of the script, and a path is another: ``args.out`` and ``args.index``."""
+    given = [argument.text for argument in made.arguments.values()][:1]
+    options = [text for text in (*given, path) if OPTION.fullmatch(text)]
+    return len(options) == 2 and options[0] != options[1]
+
+
+OPTION = re.compile(r"(?:args|opts?|cfg|config|flags|FLAGS|hparams)\.\w+")
 
 
 def makes_folders(call: Call) -> bool:

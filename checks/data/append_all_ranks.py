@@ -73,7 +73,8 @@ def code(script: Script) -> Iterator[Finding]:
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call):
             continue
-        if not of_several(script, call) and not (call.spawned and spawns_ranks(script)):
+        again = _opened_again(script, call)
+        if not of_several(script, call) and not (call.spawned and spawns_ranks(script)) and not again:
             continue
         of_sample = call.method in WRITERS and path.value.from_data
         shared = same_for_all(script, path.value, path.text) and not of_sample
@@ -84,10 +85,17 @@ def code(script: Script) -> Iterator[Finding]:
                     "appends to",
                     "each line stands there once for each rank, or lines cut into each other",
                 )
-            yield check.found(
-                f"every rank {how} {path.text}: {then}",
-                location=call.place,
-            )
+            who = "mp.spawn reads this script again in every rank, and each" if again else "every rank"
+            yield check.found(f"{who} {how} {path.text}: {then}", location=call.place)
+
+
+def _opened_again(script: Script, call: Call) -> bool:
+    """Return whether a file is opened where the script begins, which mp.spawn's processes import once more."""
+    spawning = [
+        c for c in script.named("torch.multiprocessing.spawn") if c.value("start_method").literal != "fork"
+    ]
+    imported = call.scope == "<module>" and not call.conditions and call.place.path == script.path
+    return imported and not call.loops and bool(spawning) and spawns_ranks(script)
 
 
 WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez", "savefig", "save_image")

@@ -60,10 +60,15 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if call.value("shuffle").literal is False:
             continue
-        yield check.found(
-            "each rank splits the data set here with a generator of its own: what one trains on, another validates on",
-            location=call.place,
+        what = (
+            "splits the data set here with a generator of its own: what one trains on, another validates on"
         )
+        if call in drawn and _shared_out(script, call):
+            what = (
+                "draws here, with a generator of its own, the samples that are then shared out among the ranks: together they "
+                "go through some twice and through others never"
+            )
+        yield check.found(f"each rank {what}", location=call.place)
 
 
 def _by_some(script: Script, call: Call) -> bool:
@@ -92,7 +97,8 @@ def _seeds(before: Call, split: Call) -> bool:
     """
     others = ("torch.manual_seed", "torch.random.manual_seed", "torch.cuda.", "random.seed")
     by_numpy = split.method in ("train_test_split", "sample", "KFold", "StratifiedKFold")
-    return "seed" in before.name.lower() and not (by_numpy and before.name.startswith(others))
+    of_rank = any(argument.value.by_rank for argument in before.arguments.values())
+    return "seed" in before.name.lower() and not of_rank and not (by_numpy and before.name.startswith(others))
 
 
 SEEDED = ("generator", "random_state", "seed")
@@ -107,13 +113,21 @@ def _is_split_by(script: Script, order: Call) -> bool:
     taken = [
         made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)
     ]
-    if sum(_takes(script, made, order) for made in taken) > 1:
+    if sum(_takes(script, made, order) for made in taken) > 1 or _shared_out(script, order):
         return True
     cut = [part for part in script.named("<part>") if part.receiver.made == order.number]
     parts = {part.text for part in cut}
     if any(_kept_samples(script, part) for part in cut):
         return True
     return any(part.startswith(":") and f"{part[1:].strip()}:" in parts for part in parts)
+
+
+def _shared_out(script: Script, order: Call) -> bool:
+    """Return whether a DistributedSampler shares out what a random order picked of a data set."""
+    subsets = [t for t in script.of_kind("dataset") if t.type == "torch.utils.data.Subset"]
+    picked = {t.number for t in subsets if (made := script.made_by(t)) and _takes(script, made, order)}
+    samplers = (t for t in script.of_kind("sampler") if t.type == "torch.utils.data.DistributedSampler")
+    return any(sampler.inner in picked for sampler in samplers)
 
 
 def _kept_samples(script: Script, part: Call) -> bool:

@@ -23,7 +23,7 @@ Or have the script check it: count on each rank: `assert seen == len(dataset), f
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Script, without_gradients
 
 check = Check(
     severity=Severity.NOTE,
@@ -51,11 +51,7 @@ def code(script: Script) -> Iterator[Finding]:
         sampler = script.thing(made.value("sampler"), "sampler") if made is not None else None
         if made is None or sampler is None or sampler.type != "torch.utils.data.DistributedSampler":
             continue
-        quiet = [
-            loop
-            for loop in script.iterations(loader)
-            if {"torch.no_grad", "torch.inference_mode"} & {*loop.contexts}
-        ]
+        quiet = [loop for loop in script.iterations(loader) if without_gradients(script, loop)]
         if quiet and not loader.escapes and not _gathers(script, quiet[0]):
             loop = quiet[0]
             said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)

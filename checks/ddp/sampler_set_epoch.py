@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, side
+from gpudoctor.facts import Call, Known, Script, Thing, side, without_gradients
 
 check = Check(
     severity=Severity.WARNING,
@@ -41,10 +41,6 @@ check = Check(
         )
     ],
 )
-
-
-QUIET = {"torch.no_grad", "torch.inference_mode"}
-"""Contexts of a validation, where the order of the samples matters little."""
 
 
 @check.code
@@ -75,8 +71,12 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if any(loader.escapes and not _without_epoch(script, loader) for loader in loaders):
             continue
+        # in a validation the order of the samples matters little
         loops = [
-            loop for loader in loaders for loop in script.iterations(loader) if not QUIET & {*loop.contexts}
+            loop
+            for loader in loaders
+            for loop in script.iterations(loader)
+            if not without_gradients(script, loop)
         ]
         drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
         again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)

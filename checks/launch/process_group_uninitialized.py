@@ -90,14 +90,19 @@ def code(script: Script) -> Iterator[Finding]:
             call.name == "torch.utils.data.DistributedSampler"
             and not (call.given("num_replicas") and call.given("rank"))
         )
-        if (call.collective or asks) and call.reached and not _guarded(call):
+        numbered = "-1" in under[0].text and any(c.by_rank for c in call.conditions)  # -1 is no rank
+        if (call.collective or asks) and call.reached and not numbered and not _guarded(call):
             yield check.found(
-                f"the process group is made only if {under[0].text}, line {made.place}, and {call.text} is called "
+                f"the process group is made only {_where(under[0])}, line {made.place}, and {call.text} is called "
                 "whether it was or not",
                 severity=Severity.WARNING,
                 location=call.place,
             )
             return
+
+
+def _where(test: Condition) -> str:
+    return f"where {test.text} does not hold" if test.negated else f"if {test.text}"
 
 
 def _checks_input(condition: Condition) -> bool:

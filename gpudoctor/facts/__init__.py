@@ -118,6 +118,7 @@ from gpudoctor.facts.script_models import (
     on_cpu,
     stays,
     target,
+    without_gradients,
     wrapped_classes,
 )
 from gpudoctor.facts.script_values import ANY_OTHER, EVERY_NTH, UNKNOWN, WHOLE, Known, Place, Thing, Value
@@ -317,5 +318,6 @@ __all__ = [
     "strips",
     "target",
     "unequal",
+    "without_gradients",
     "wrapped_classes",
 ]  # fmt: skip

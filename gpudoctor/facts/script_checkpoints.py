@@ -85,6 +85,8 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
 def _tells(call: Call, around: tuple[Condition, ...], name: str) -> bool:
     """Return whether a test tells a wrapped model from a bare one; one that the wrapper stands under too does not."""
     tests = [c for c in call.conditions if c.kind == "if" and not c.by_rank and c not in around]
+    if any(c.kind == "except" and c not in around for c in call.conditions):
+        return True  # ``try: model.module.state_dict()``
     return any(word in c.text.lower() for c in tests for word in TELLS_WRAPPED if not _of_another(c, name))
 
 
@@ -146,7 +148,9 @@ def _own(path: str) -> bool:
 
 
 def strips(script: Script, prefix: str) -> bool:
-    """Return whether a script takes a wrapper's prefix off itself."""
+    """Return whether a script takes a wrapper's prefix off itself: ``if "module." in key:`` is no call."""
+    if prefix in script.spelled:
+        return True
     for call in script.calls:
         if call.method == "consume_prefix_in_state_dict_if_present":
             return True

@@ -41,11 +41,12 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             waiting.setdefault(loop.place, []).append(call)
     if not waiting:
         return
-    divided = _divided(script)
+    everywhere = _divided(script)
     for way in script.exits:
         if way.kind in ("raise", "exit") or not way.loops:
             continue
         loop = way.loops[-1]
+        divided = everywhere or _divided(script, way.loops[0])
         calls = waiting.get(loop.place, [])
         if way.kind == "continue":
             calls = [call for call in calls if call.number >= way.number]
@@ -112,7 +113,14 @@ def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
     """
     ways = [(way, named) for way in script.exits if (named := _named(way))]
     met = [call for call in joined(script) if not call.rank_conditions] if ways else []
+    opposite: dict[str, set[tuple[Place, bool]]] = {}
+    for way in script.exits if met else ():
+        if way.kind == "return":
+            tests = (c for c in way.conditions if c.by_rank and not c.early)
+            opposite.setdefault(way.scope, set()).update((c.place, c.negated) for c in tests)
     for way, named in ways:
+        if any((c.place, not c.negated) in opposite.get(way.scope, ()) for c in named):
+            continue  # the other ranks have a return of their own
         around = {c.place for c in way.conditions[:-1] if c not in named}
         after = (call for call in met if call.number >= way.number and call.scope == way.scope)
         call = next((call for call in after if around <= {c.place for c in call.conditions}), None)

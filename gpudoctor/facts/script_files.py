@@ -92,7 +92,7 @@ def of_several(script: Script, call: Call) -> bool:
     making = [other for other in making if other.reached]
     if making and all(other.spawned for other in making) and not call.spawned:
         return False  # the process that starts the ranks, before or after them
-    if any(_single(condition) for condition in call.conditions) or _in_turn(call):
+    if any(_single(condition) or _of_tpus(condition) for condition in call.conditions) or _in_turn(call):
         return False
     if call.reached:
         return True
@@ -126,6 +126,7 @@ def _making(script: Script, call: Call) -> list[Call]:
         and (call.place.path == script.path or other.place.path == call.place.path)
         and (other.place.path in near or all(c.kind != "if" or c.by_rank for c in other.conditions))
         and not any((c.place, c.negated) in passed and not c.early for c in other.conditions)
+        and not other.excluded(call)
     ]
 
 
@@ -168,6 +169,14 @@ def _single(condition: Condition) -> bool:
     """Return whether a test lets through only what runs as one process: ``world_size <= 1``."""
     found = ONE.search(condition.text)
     return found is not None and condition.negated is not bool(found["one"])
+
+
+TPUS = late_pattern(r"(?:\b|_)(?:tpus?|xla)(?:\b|_)", re.I)
+
+
+def _of_tpus(condition: Condition) -> bool:
+    """Return whether a test lets through only what runs on TPUs, whose library keeps the ranks apart by itself."""
+    return condition.kind == "if" and not condition.negated and TPUS.search(condition.text) is not None
 
 
 def _never(call: Call) -> bool:

@@ -114,7 +114,8 @@ def moved_under(script: Script, call: Call) -> Condition | None:
         return None
     model = script.innermost(wrapper)
     built = script.made_by(model)
-    placing = [c for thing in (wrapper, model) for c in moves(script, thing)]
+    around = [thing for thing in script.of_kind(*WRAPPERS) if script.innermost(thing) == model]
+    placing = [c for thing in (model, *around) for c in moves(script, thing)]
     for test in made.conditions:
         several = test.kind == "if" and SEVERAL.search(test.text) and not (test.early or test.negated)
         if not several or test in call.conditions or built is None or test in built.conditions:
@@ -202,3 +203,21 @@ __all__ = [
     "FACTORIES", "LAYERS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu", "stays", "target",
     "wrapped_classes",
 ]  # fmt: skip
+
+
+NO_GRADIENTS = {"torch.no_grad", "torch.inference_mode"}
+
+
+def without_gradients(script: Script, loop: Call) -> bool:
+    """Return whether a loop over a loader trains nothing: no_grad is around it, or around all its forward passes."""
+    if NO_GRADIENTS & {*loop.contexts}:
+        return True
+    inside = [call for call in script.calls if loop.loops and loop.loops[-1] in call.loops]
+    wrapped = (script.thing(call.receiver, "model", *WRAPPERS) for call in inside)
+    forwards = [
+        call
+        for call, model in zip(inside, wrapped, strict=True)
+        if call.method == "__call__" and model is not None
+    ]
+    quiet = bool(forwards) and all(NO_GRADIENTS & {*call.contexts} for call in forwards)
+    return quiet and not any(call.method in ("backward", "step") for call in inside)

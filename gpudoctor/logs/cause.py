@@ -22,6 +22,9 @@ WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
 
 
+ABORTED = ("-6", "134", "SIGABRT")
+
+
 def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Judgement:
     """Choose the one cause; whatever else failed followed from it, or is not known to have."""
     log = _Log(lines, seen, raised)
@@ -144,7 +147,16 @@ def _ending(event: Event, faults: Sequence[Event]) -> int:
     if not event.tells_end:
         return 0 if event.check.family == "launch" and _wordless(event, others, said) else 1
     named = rank_of(event.seen[0])
-    return 2 if named is not None and named in said else 0
+    heard = any(
+        other.check.family != "launch" and "peer" not in other.seen[0].sighting.groups for other in others
+    )
+    return 2 if (named is not None and named in said) or (heard and _aborted_wordless(event)) else 0
+
+
+def _aborted_wordless(event: Event) -> bool:
+    """Return whether launchers alone tell of a rank that it was aborted: C++ does so too where a connection is lost."""
+    seen = [sighting.sighting.groups for sighting in event.seen]
+    return all(groups.get("code") in ABORTED or groups.get("signal") in ABORTED for groups in seen)
 
 
 def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> bool:

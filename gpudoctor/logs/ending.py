@@ -64,6 +64,13 @@ NEARLY = 0.85
 """Part of all steps after which the end is near enough to have been reached."""
 
 
+PARTS = late_pattern(
+    r"\b(?:[Cc]ompleted?|[Ff]inished|[Dd]one)\b\W.{0,80}\b[1-9]\d* (?:succeeded|successful|ok|good|passed|completed)\b"
+    r".{0,40}\b\d+ (?:failed|errors?)\b"
+)
+"""What a program that tries several things, such as a sweep, says at its end; a test suite says it in other words."""
+
+
 class Ending(Struct):
     """How a log, or the command that printed it, ended."""
 
@@ -96,7 +103,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])
         return Ending(above[-1].text[:500], above)
-    at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
+    at = next((at for at, line in enumerate(last) if _says(STATUS, line) and not _of_parts(line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
@@ -117,6 +124,11 @@ def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
     above = [line.text for line in last[max(0, at - 2) : at]]
     done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)
     return done and TOOL.search(last[at].text) is not None
+
+
+def _of_parts(line: Line) -> bool:
+    """Return whether a program says that it did without a part that failed, or how many of its parts did."""
+    return SETTLED.search(line.text, 0, 400) is not None or PARTS.search(line.text, 0, 400) is not None
 
 
 def _harmless(line: Line) -> bool:

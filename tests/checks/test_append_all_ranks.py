@@ -2,6 +2,25 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+LOG = open("log.txt", "a")  # <-
+
+def say(text):
+    LOG.write(text)
+
+def worker(rank, size):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)
+    torch.cuda.set_device(rank)
+    say(f"rank {rank} is there")
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(),))
+""",
+    """
 import os
 import torch
 import torch.multiprocessing as mp
@@ -128,6 +147,21 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, size):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)
+    torch.cuda.set_device(rank)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    log = open("log.txt", "a")
+    log.write("it begins")
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(),))
+""",
     """
 import torch
 import torch.multiprocessing as mp

@@ -55,6 +55,16 @@ def test_no_device_no_finding():
 FLAGGED = [
     """
 import torch
+from accelerate import Accelerator
+from parts import Net, loader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(Net(), loader)
+state = torch.load("last.pt")  # <-
+accelerator.unwrap_model(model).load_state_dict(state)
+""",
+    """
+import torch
 import torch.distributed as dist
 
 def main(rank):
@@ -91,6 +101,21 @@ net.load_state_dict(load("net.pt"))  # <-
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+if os.path.exists("order.pth"):
+    order = torch.load("order.pth")
+else:
+    order = torch.randperm(1000)
+    if dist.get_rank() == 0:
+        torch.save(order, "order.pth")
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -120,6 +120,28 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from parts import Net, args
+
+def main():
+    os.makedirs(args.out, exist_ok=True)
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(), args))
+
+def worker(rank, size, args):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)
+    torch.cuda.set_device(rank)
+    model = torch.nn.parallel.DistributedDataParallel(Net().cuda(), device_ids=[rank])
+    if not os.path.exists(args.index):
+        os.makedirs(args.index)  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    main()
+""",
+    """
 import torch
 
 try:

@@ -2,6 +2,46 @@
 
 FLAGGED = [
     """
+import os
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import Held, Left, Net, Train
+
+dist.init_process_group("nccl")
+device = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(device)
+model = DDP(Net().to(device), device_ids=[device])
+train, held = Train(), Held()
+sampler = DistributedSampler(train)
+loader = DataLoader(train, batch_size=8, sampler=sampler)
+validation = DataLoader(held, batch_size=8, sampler=DistributedSampler(held))
+test = DataLoader(Left(), batch_size=8)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+best, counter = 0, 0
+for epoch in range(300):
+    sampler.set_epoch(epoch)
+    for x, y in loader:
+        optimizer.zero_grad()
+        (model(x.to(device)) - y.to(device)).square().sum().backward()
+        optimizer.step()
+    seen = []
+    for x, y in validation:
+        with torch.no_grad():
+            seen.append((model(x.to(device)) == y.to(device)).float().mean().item())
+    if np.mean(seen) > best:
+        best, counter = np.mean(seen), 0
+    else:
+        counter += 1
+    if counter >= 30:
+        break  # <-
+for x, y in test:
+    print(model.module(x.to(device)))
+dist.destroy_process_group()
+""",
+    """
 # said once, and not of a function's return that is made in the loop
 import os
 import time
@@ -856,6 +896,24 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def share(state, group):
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor):
+            return state
+        tensor = state.cuda()
+    else:
+        if isinstance(state, torch.Tensor):
+            return state
+        elif state is None:
+            return None
+        tensor = torch.zeros(3).cuda()
+    dist.broadcast(tensor, src=0)
+    return tensor
+""",
     """
 import os
 import torch

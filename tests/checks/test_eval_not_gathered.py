@@ -1,6 +1,30 @@
 """eval-not-gathered: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import Held, Net, loss_of
+
+dist.init_process_group("nccl")
+device = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(device)
+model = DDP(Net().to(device), device_ids=[device])
+held = Held()
+loader = DataLoader(held, batch_size=8, sampler=DistributedSampler(held, shuffle=False))
+model.eval()
+losses = []
+for x, y in loader:
+    with torch.no_grad():
+        out = model(x.to(device))
+    losses.append(loss_of(out, y.to(device)).item())
+if dist.get_rank() == 0:
+    print(sum(losses) / len(losses))  # <-
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

@@ -197,6 +197,34 @@ FINE = [
 import os
 import torch
 import torch.distributed as dist
+from contextlib import contextmanager
+
+@contextmanager
+def zero_first(rank):
+    if rank not in [-1, 0]:
+        dist.barrier()
+    yield
+    if rank == 0:
+        dist.barrier()
+
+def main(args):
+    args.local_rank = int(os.environ.get("LOCAL_RANK", -1))
+    if args.local_rank == -1:
+        device = torch.device("cuda")
+    else:
+        dist.init_process_group("nccl")
+        torch.cuda.set_device(args.local_rank)
+    with zero_first(args.local_rank):
+        from parts import data
+
+if __name__ == "__main__":
+    from parts import args
+    main(args)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from net import make_logger, setup
 
 def train():

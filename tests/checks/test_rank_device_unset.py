@@ -58,6 +58,23 @@ def test_unknown():
 
 FLAGGED = [
     """
+import torch
+from torch import distributed, nn
+from parts import args, factory, grouped, loader
+
+if args.world_size > 1:
+    distributed.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=args.rank)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = factory(args.name)
+if grouped():
+    model.to(device)  # <-
+    model = nn.parallel.DistributedDataParallel(model)
+else:
+    model.to(device)
+for x in loader:
+    model(x.to(device)).sum().backward()
+""",
+    """
 import deepspeed
 from palm import PaLM
 

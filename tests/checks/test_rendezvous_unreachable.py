@@ -184,6 +184,47 @@ def test_the_own_firewall() -> None:
     assert "to ports 32768 to 60999, among which gloo and NCCL choose theirs" in finding.message
 
 
+def test_a_firewall_between_the_ranks_of_one_machine() -> None:
+    local = Resolution(name="127.0.0.1", addresses=["127.0.0.1"])
+    facts = {
+        "names": Names(own=OWN, master=local),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables={"MASTER_PORT": "29500", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"}),
+    }
+    drop = Rule(target="drop", ports=[(29500, 29500)], interface="lo")
+    stops = Filter(source="iptables", chains={"INPUT": [drop]})
+    _, [finding] = run(**facts, firewall=Firewall(filters=[stops], loopback=True))
+    assert "stops what it sends to its own MASTER_PORT 29500: " in finding.message
+    assert finding.fixes[0].command == "sudo iptables -I INPUT -i lo -j ACCEPT"
+    assert run(**facts, firewall=Firewall(filters=[stops]))[1] == []  # of a report that left such rules out
+    table = Filter(source="nft", name="inet mine", policy="drop", start="out", outgoing=True)
+    _, [finding] = run(
+        names=Names(own=OWN),
+        interfaces=facts["interfaces"],
+        firewall=Firewall(filters=[table], loopback=True),
+    )
+    assert "its own ports 32768 to 60999, among which gloo and NCCL choose theirs: " in finding.message
+    assert finding.fixes[0].command == "sudo nft insert rule inet mine out oif lo accept"
+    welcome = Rule(target="accept", interface="lo")
+    usual = Filter(source="iptables", policy="drop", chains={"INPUT": [welcome]})
+    assert run(**facts, firewall=Firewall(filters=[usual], loopback=True))[1] == []
+
+
+def test_nothing_goes_out_to_rank_0() -> None:
+    drop = Rule(target="reject", ports=[(29500, 29500)])
+    table = Filter(source="iptables", start="OUTPUT", outgoing=True, chains={"OUTPUT": [drop]})
+    elsewhere = Resolution(name="10.0.0.9", addresses=["10.0.0.9"])
+    facts = {
+        "names": Names(own=OWN, master=elsewhere),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables={"MASTER_PORT": "29500", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}),
+    }
+    _, [finding] = run(**facts, firewall=Firewall(filters=[table], loopback=True))
+    assert finding.message == (
+        "this machine's firewall (iptables) lets nothing out to MASTER_PORT 29500 of another node"
+    )
+
+
 def test_unknown() -> None:
     assert run()[0].reason == "names: not in this report"
 
@@ -217,6 +258,41 @@ def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome: 
 
 FLAGGED = [
     """
+import os
+import socket
+import torch.distributed as dist
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+class Group:
+    def join(self):
+        dist.init_process_group("nccl")
+
+def run(rank, size, function):
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = str(free_port())  # <-
+    os.environ["RANK"], os.environ["WORLD_SIZE"] = str(rank), str(size)
+    function(rank)
+""",
+    """
+from datetime import datetime
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, size):
+    now = datetime.now()  # <-
+    port = 20000 + now.minute * 60 + now.second
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(),))
+""",
+    """
 import os, random, torch, torch.distributed as dist, torch.multiprocessing as mp, socket, datetime
 def free_port():
     with socket.socket() as s:
@@ -242,6 +318,20 @@ if __name__ == "__main__":
 ]
 
 FINE = [
+    """
+from datetime import datetime
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, size, port):
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    port = 20000 + datetime.now().second
+    mp.spawn(worker, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(), port))
+""",
     """
 import multiprocessing
 import os

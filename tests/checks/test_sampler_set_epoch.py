@@ -327,6 +327,36 @@ class Trainer:
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import Held, Net, Train
+
+dist.init_process_group("nccl")
+device = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(device)
+model = DDP(Net().to(device), device_ids=[device])
+train, held = Train(), Held()
+sampler = DistributedSampler(train)
+loader = DataLoader(train, batch_size=8, sampler=sampler)
+validation = DataLoader(held, batch_size=8, sampler=DistributedSampler(held))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x, y in loader:
+        optimizer.zero_grad()
+        (model(x.to(device)) - y.to(device)).square().sum().backward()
+        optimizer.step()
+    for x, y in validation:
+        with torch.no_grad():
+            out = model(x.to(device))
+        seen = (out - y.to(device)).square().sum()
+        dist.all_reduce(seen)
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler

@@ -362,3 +362,19 @@ def test_the_rank_that_was_interrupted_is_why_another_one_lost_it():
 def test_an_interruption_of_the_reader_is_no_failure():
     run = Run(name="torchrun", exit_code=130, seconds=2.0, interrupted=True)
     assert explain_run(run, INTERRUPTED + LOST + ENDED).worst() is Severity.NOTE
+
+
+def test_a_rank_that_is_aborted_without_a_word_followed_the_hang_that_another_had_told():
+    dump = """\
+Timeout (0:00:08)!
+Thread 0x00007f20e57ceb80 (most recent call first):
+  File "/venv/lib/torch/distributed/distributed_c10d.py", line 4181 in all_reduce
+  File "train.py", line 16 in <module>
+"""
+    failed = FAILED.replace("  <NO_OTHER_FAILURES>\n", "{}").replace(
+        "rank      : 1 (local_rank: 1)", "rank      : 0"
+    )
+    other = "[1]:\n  time      : 2026-03-04_05:06:07\n  rank      : 1 (local_rank: 1)\n  exitcode  : {} (pid: 4712)\n"
+    assert explain(dump + failed.format(other.format(-6))).verdict.primary == "silent-hang"
+    assert explain(failed.format(other.format(-6))).verdict.primary == "child-segfault"
+    assert explain(dump + failed.format(other.format(-11))).verdict.primary == "child-segfault"

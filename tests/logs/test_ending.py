@@ -392,3 +392,18 @@ def test_pods_that_run_are_no_results_below_one_that_does_not():
     rows = "worker-0   0/1   CrashLoopBackOff   8   2m\nworker-1   1/1   Running   0   2m\n"
     assert explain(rows).findings[0].id == "unrecognised-error"
     assert explain(rows.replace("CrashLoopBackOff", "Running")).worst() is None
+
+
+def test_parts_that_a_program_did_without_are_no_end():
+    sweep = """\
+trial lr=0.01: accuracy 0.899
+trial lr=3.0 FAILED (exit code 1), excluded from the ranking
+sweep complete: 1 succeeded, 1 failed; best lr=0.01
+"""
+    assert explain(sweep).verdict.status is Status.HEALTHY
+    assert (
+        explain(sweep.replace(", excluded from the ranking", "").split("sweep")[0]).verdict.primary
+        is not None
+    )
+    suite = "tests/test_a.py ..F\n1 failed, 2 passed in 3.21s\n"
+    assert explain(suite).verdict.primary is not None
