@@ -167,6 +167,18 @@ check = Check(
 )
 
 
+LOOPBACK_IN = Fix(
+    "Let the machine reach itself, or ask the administrators to",
+    "sudo iptables -I INPUT -i lo -j ACCEPT",
+    Kind.ADMIN,
+    source="https://man7.org/linux/man-pages/man8/iptables.8.html",
+)
+LOOPBACK_OUT = Fix(
+    "Let the machine reach itself, or ask the administrators to",
+    "sudo iptables -I OUTPUT -o lo -j ACCEPT",
+    Kind.ADMIN,
+    source="https://man7.org/linux/man-pages/man8/iptables.8.html",
+)
 CHOOSES = {"getsockname", "random.randint", "random.randrange", "random.choice", "numpy.random.randint"}
 """Functions that give every process a port of its own, where nothing seeds them."""
 CLOCKS = {
@@ -338,21 +350,15 @@ def _closed_to_itself(
 
 
 def _open_loopback(table: Filter) -> list[Fix]:
-    by = "o" if table.outgoing else "i"
-    fix = Fix(
-        "Let the machine reach itself, or ask the administrators to",
-        f"sudo {table.source} -I {table.start} -{by} lo -j ACCEPT",
-        Kind.ADMIN,
-        source="https://man7.org/linux/man-pages/man8/iptables.8.html",
-    )
     if table.source == "nft":
         fix = Fix(
             "Let the machine reach itself, or ask the administrators to",
-            f"sudo nft insert rule {table.name} {table.start} {by}if lo accept",
+            f"sudo nft insert rule {table.name} {table.start} {'o' if table.outgoing else 'i'}if lo accept",
             Kind.ADMIN,
             source="https://netfilter.org/projects/nftables/manpage.html",
         )
-    return [fix, OPEN[1]]
+        return [fix, OPEN[1]]
+    return [LOOPBACK_OUT if table.outgoing else LOOPBACK_IN, OPEN[1]]
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:
