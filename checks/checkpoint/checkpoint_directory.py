@@ -41,6 +41,24 @@ SERIAL = r"torch[/\\]serialization\.py|torch[/\\]distributed[/\\]checkpoint"
 OUTPUT = r"['\"](?P<path>[^'\"\n]{0,300}(?:save|output|result|exp|run|log|weight|model|work_dir)[^'\"\n]{0,200})['\"]"
 DATA = r"['\"][^'\"\n]{0,300}\.(?:jpe?g|png|csv|jsonl?|txt|npy|npz|h5|arrow|parquet|ya?ml|py|so)['\"]"
 
+MADE = Fix(
+    "Make it in each process that saves, before it does; a folder that is there by then is left as it is",
+    "os.makedirs(os.path.dirname(path), exist_ok=True)\ntorch.save(state, path)",
+    Kind.EDIT,
+    proof="os.makedirs(os.path.dirname(path), exist_ok=True)",
+)
+ABSOLUTE = Fix(
+    "Take an absolute path: the job may start in another folder",
+    'path = Path(__file__).parent / "checkpoints" / "last.pt"',
+    Kind.EDIT,
+)
+SEE = Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'")
+# What is told of a file that is to be read: no folder that is made holds one.
+READ = re.compile(
+    r"Repo id must|not found|can not be found|find a valid|No valid checkpoint|no file named|appear to have|"
+    r"not a local folder|not a checkpoint|not a valid DeepSpeed|latest file|load path|folder does not exist"
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="in a script a warning: the folder may be there",
@@ -85,24 +103,10 @@ check = Check(
     ],
     message="a checkpoint cannot be read or written at this path",
     fixes=[
-        Fix(
-            "Make the folder on each node before anyone writes, and wait for it",
-            "if local_rank == 0:\n    os.makedirs(folder, exist_ok=True)\ndist.barrier()",
-            Kind.EDIT,
-            proof="exist_ok=True)",
-        ),
-        Fix(
-            "Take an absolute path: the job may start in another folder",
-            'path = Path(__file__).parent / "checkpoints" / "last.pt"',
-            Kind.EDIT,
-        ),
-        Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
+        MADE,
+        ABSOLUTE,
+        SEE,
     ],
-)
-MADE = Fix(
-    "Make it before anyone saves",
-    "os.makedirs(os.path.dirname(path), exist_ok=True)\ntorch.save(state, path)",
-    Kind.EDIT,
 )
 RACED = ("tmp-checkpoint", "File exists", "not empty", "already exists")
 RACE = [
@@ -319,4 +323,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         said = f"{path} was made or moved by another rank, or by an earlier run, just before"
         yield check.found(said, fixes=RACE)
     else:
-        yield check.found(f"{path} is not there, or holds no checkpoint, where this process looks")
+        fixes = [ABSOLUTE, SEE] if READ.search(line) else check.fixes
+        yield check.found(
+            f"{path} is not there, or holds no checkpoint, where this process looks", fixes=fixes
+        )

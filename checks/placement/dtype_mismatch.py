@@ -89,15 +89,15 @@ check = Check(
     "<unsupported> on this device]",
     fixes=[
         Fix(
-            "Let autocast choose the types, in evaluation too",
-            'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = loss_function(model(x), target)',
-            Kind.EDIT,
-        ),
-        Fix(
             "Give the input the model's type",
             "x = x.to(next(model.parameters()).dtype)",
             Kind.EDIT,
             proof="x = x.to(next(model.parameters()).dtype)",
+        ),
+        Fix(
+            "Let autocast choose the types, in evaluation too; it leaves float64 (Double) as it is",
+            'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = loss_function(model(x), target)',
+            Kind.EDIT,
         ),
         Fix(
             "Make labels long, and what comes from numpy float",

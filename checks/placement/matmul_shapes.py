@@ -71,7 +71,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Make the layer as wide as what comes in, and let torch find that out",
+            "Make the layer as wide as what comes in, and let torch find that out; before DDP, run a batch through it",
             "self.head = nn.LazyLinear(classes)  # was: nn.Linear(256, classes)",
             Kind.EDIT,
             proof="nn.LazyLinear(",

@@ -1,5 +1,6 @@
 """checkpoint-directory: seen in logs."""
 
+from gpudoctor import explain
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
@@ -429,3 +430,11 @@ torch.save({}, "/scratch/last.pt")
 torch.save({}, os.path.join(tempfile.mkdtemp(), "last.pt"))
 """,
 ]
+
+
+def test_what_is_to_be_read_is_not_made():
+    reading = "OSError: Repo id must use alphanumeric chars, '-', '_' or '.': './my-model'\n"
+    writing = "RuntimeError: Parent directory /data/run1 does not exist.\n"
+    fixes = [[fix.command for fix in explain(text).findings[0].fixes] for text in (reading, writing)]
+    assert ["makedirs" in commands[0] for commands in fixes] == [False, True]
+    assert not any("barrier" in command for commands in fixes for command in commands)
