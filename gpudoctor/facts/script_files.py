@@ -79,7 +79,7 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
+    if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
         if {"lightning", "transformers"} & {*script.frameworks}:
             return False
     elif not script.distributed or (script.frameworks and script.process_group is None):
@@ -200,6 +200,7 @@ MAKING = frozenset(
         "torch.nn.parallel.DistributedDataParallel",
         "torch.distributed.fsdp.FullyShardedDataParallel",
         "accelerate.Accelerator.prepare",
+        "deepspeed.initialize",
     }
 )
 """Calls that only a program of several ranks makes."""
