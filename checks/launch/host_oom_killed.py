@@ -96,6 +96,7 @@ check = Check(
         r"(?P<words>Job has gone over memory limit)",
         r"(?P<words>Container killed due to memory usage)",
         r"(?P<words>killed due to the node running low on memory)",
+        r"how to address the (?P<words>out of memory issue): https://docs\.ray\.io",
         r"(?P<words>More than \d+% of the memory on node)",  # Ray until 1.x
         r"(?P<words>exceeds the memory usage threshold) of [\d.]+\. Ray killed this worker",
         # SIGKILL, and nobody says why

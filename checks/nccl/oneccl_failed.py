@@ -35,9 +35,10 @@ check = Check(
     severity=Severity.ERROR,
     follows=["cuda-oom", "thread-limit", "xpu-device-lost"],
     symptoms=[
+        r"\|CCL_ERROR\| \S{1,60} (?P<local>getenv_local_coord): ",
         r"(?P<local>to get local_idx/count from ATL), set CCL_ZE_IPC_EXCHANGE",
         rf"\|CCL_ERROR\| .{{0,120}}(?P<provider>{PROVIDER})",
-        rf"\|CCL_ERROR\| (?!.{{0,120}}(?:{PROVIDER})){SAID}(?P<said>\S.{{0,120}})",
+        rf"\|CCL_ERROR\| (?!.{{0,120}}(?:{PROVIDER}|getenv_local_coord)){SAID}(?P<said>\S.{{0,120}})",
         rf"\boneCCL: {SAID}EXCEPTION: (?P<said>\S.{{0,120}})",
     ],
     message="oneCCL failed[: <said>][: it does not know the ranks of this host (<local>)][: no network that libfabric can use (<provider>)]",

@@ -19,6 +19,7 @@ from gpudoctor.logs.line_kinds import (
     STATUS,
     WRAPPER,
     is_result,
+    reports_failure,
     sentence,
     tells_of_failure,
 )
@@ -46,6 +47,8 @@ AT = late_pattern(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
+COUNTER = late_pattern(r"^\W?(?P<at>\d{1,9})/(?P<of>\d{1,9})\W")
+"""A counter in front of a line; where it does not go up it may be a rank's."""
 NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
@@ -114,6 +117,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(
             last[-1].text[:500], last[-1:], certain=GAVE_UP.search(last[-1].text, 0, 400) is not None
         )
+    if last and reports_failure(last[-1].full, last[-1].text) and not _harmless(last[-1]) and middle(lines):
+        # It may be a live log, whose program goes on.
+        return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
 
 
@@ -180,6 +186,8 @@ def middle(lines: Sequence[Line]) -> str:
             return ""
         found = list(AT.finditer(line.text, 0, 400))
         if not found:
+            if counted := _counted(lines, line):
+                return counted
             continue
         for each in found:
             # Where steps are counted from 0, or only every so many told of, the last one is not the whole.
@@ -191,3 +199,14 @@ def middle(lines: Sequence[Line]) -> str:
             return f"{each['what'].lower()} {each['at']} of {each['of']}"
         return ""
     return ""
+
+
+def _counted(lines: Sequence[Line], line: Line) -> str:
+    """Return how far a counter in front of a line has come, if it goes up by one from line to line; else nothing."""
+    counter = COUNTER.match(line.text)
+    if counter is None:
+        return ""
+    at, of = int(counter["at"]), int(counter["of"])
+    above = [x["at"] for x in (COUNTER.match(each.text) for each in lines) if x and int(x["of"]) == of]
+    up = [int(each) for each in above[-ENOUGH:]] == list(range(at - ENOUGH + 1, at + 1))
+    return f"{at} of {of}" if up and at < min(of - 1, NEARLY * of) else ""

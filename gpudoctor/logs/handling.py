@@ -14,6 +14,7 @@ from gpudoctor.logs.line_kinds import (
     LEFT,
     PROGRESS,
     REPEATED,
+    REPR,
     TESTED,
     is_last_step,
     is_result,
@@ -124,11 +125,13 @@ class Handling(Restarts):
         raised = self.around(line, place)
         if raised is not None and raised.frames:
             return self._only_logged(raised)
-        if raised is None or not raised.told or raised.wrapper or self.marked(line):
+        object_ = REPR.search(line.text, 0, 400) if raised is None else None
+        said = raised.told if raised is not None else line.text[: object_.start()] if object_ else ""
+        if not said or (raised is not None and raised.wrapper) or self.marked(line):
             return False
         texts = self.texts[line.name, line.who]
-        below = [text for _, text in texts[bisect_right(texts, raised.place, key=lambda row: row[0]) :]]
-        if self.gave_in or any(LEFT.search(text, 0, 400) for text in [raised.told, *below[-2:]]):
+        below = [text for _, text in texts[bisect_right(texts, place, key=lambda row: row[0]) :]]
+        if self.gave_in or any(LEFT.search(text, 0, 400) for text in [said, *below[-2:]]):
             return False
         told = {one.place for one in self.raised}
         return any(p not in told and self._ordinary(p) for p in range(len(self.lines)))

@@ -5,7 +5,7 @@ import re
 from gpudoctor.patterns import late_pattern
 
 PROGRESS = late_pattern(
-    r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
+    r"\b(?:[Ee]poch|EPOCH|[Ee]p|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
 )
 """What a training that goes on prints."""
 ENOUGH = 3
@@ -42,8 +42,10 @@ RETRY = late_pattern(
 """What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
-REPR = late_pattern(r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))")
-"""An exception as Python writes the object: a program that caught it prints it so."""
+REPR = late_pattern(
+    r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))|<class '(?:\w+\.){0,8}[A-Z]\w{2,60}(?:Error|Exception)'>"
+)
+"""An exception, or its class, as Python writes the object: a program that caught it prints it so."""
 THREAD = late_pattern(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr|"
     # asyncio, where nobody asks for what a task raised

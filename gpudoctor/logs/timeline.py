@@ -124,7 +124,9 @@ class Timeline(Handling):
         after = 1 + max(failed, default=-1)
         end = last[after:]
         results = [
-            text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
+            text
+            for _, text in end
+            if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400) and not sentence(text)
         ]
         finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
         own = [x for x in finished if not WRAPPER.search(x, 0, 400) and not PARTING.search(x, 0, 400)]

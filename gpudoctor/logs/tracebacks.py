@@ -32,7 +32,7 @@ RAISED = late_pattern(
 NAMED = late_pattern(
     r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)|"
     # the plain one at a line's beginning alone: elsewhere the word is a sentence's
-    r"(?<!.)Exception): (?P<message>\S.*)$"
+    r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )
 BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception))$")
 """An exception without a message; it counts where the source that raised it, or carets, stand right above it."""
@@ -45,6 +45,9 @@ USAGE = late_pattern(
     r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
     r"one of the arguments|ambiguous option).*|"
     r"Error: (?:Invalid value|No such (?:option|command)|Missing (?:option|argument|parameter|command)).*|"
+    # the same in rich's box, as typer prints it
+    r"│ (?:Invalid value for|No such (?:option|command):|Missing (?:option|argument|parameter|command)|"
+    r"Got unexpected extra argument).* │|"
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""
@@ -272,7 +275,7 @@ def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
     if match is not None:
         return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
     if usage := USAGE.match(text):
-        return "usage error", usage["message"]
+        return "usage error", usage["message"].strip("│ ")
     if native := NATIVE.match(text):
         return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
     return None

@@ -17,6 +17,9 @@ EXAMPLES = {
     f"{AT}|CCL_ERROR| atl_ofi.cpp:243 init: can't find suitable provider": (
         f"{MESSAGE}: no network that libfabric can use (can't find suitable provider)"
     ),
+    f"{AT}|CCL_ERROR| global.cpp:150 getenv_local_coord: condition ze_ipc_exchange == sockets failed": (
+        f"{MESSAGE}: it does not know the ranks of this host (getenv_local_coord)"
+    ),
     "to get local_idx/count from ATL, set CCL_ZE_IPC_EXCHANGE=sockets explicitly": (
         f"{MESSAGE}: it does not know the ranks of this host (to get local_idx/count from ATL)"
     ),

@@ -407,3 +407,41 @@ sweep complete: 1 succeeded, 1 failed; best lr=0.01
     )
     suite = "tests/test_a.py ..F\n1 failed, 2 passed in 3.21s\n"
     assert explain(suite).verdict.primary is not None
+
+
+COUNTED = "".join(f"[{n}/9] J = 0.{n}\n" for n in range(1, 5))
+
+
+def test_a_complaint_in_the_middle_of_a_count_may_be_the_end():
+    report = explain(COUNTED + "could not read shard 4: unexpected magic number\n")
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COUNTED.replace("/9", "/4") + "could not tell the team: refused\n",  # it came to its end
+        "[1/9] up\n[1/9] J = 0.3\n[1/9] J = 0.2\ncould not tell the team: refused\n",  # a rank's number
+        COUNTED,
+    ],
+)
+def test_a_complaint_elsewhere_is_none(text):
+    assert not explain(text).findings
+
+
+def test_a_count_that_goes_up_tells_how_far_it_came():
+    assert explain(COUNTED).verdict.sentence.count("the log ends in the middle, at 4 of 9:") == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Invalid value for '--lr': 'abc' is not a valid float.",
+        "No such option: --lrr",
+        "Missing argument 'DATA'.",
+    ],
+)
+def test_what_typer_says_in_a_box_is_how_the_program_ended(said):
+    box = f"Usage: t.py [OPTIONS]\nTry 't.py --help' for help.\n╭─ Error ──────╮\n│ {said} │\n╰──────────────╯\n"
+    report = explain(box)
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.ERROR)]

@@ -375,3 +375,13 @@ def test_who_waits_for_whom_is_no_result():
         "Stalled ranks:\n4: [allreduce.0, allreduce.1]\n"
     )
     assert not quiet(explain(text))
+
+
+def test_the_sentences_of_a_message_are_no_good_end():
+    text = (
+        "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons:\n"
+        "1) Use of a module parameter outside the `forward` function. 2) Reused parameters in multiple reentrant\n"
+        "backward passes. For example, two checkpoint functions that wrap the same part would result in parameters that are used\n"
+        "by different reentrant backward passes multiple times\n"
+    )
+    assert explain(text).worst() is Severity.ERROR

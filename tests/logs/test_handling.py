@@ -278,3 +278,27 @@ def test_a_file_that_was_exported_is_a_good_end():
     )
     assert explain(f"auc 0.9\nexported the graph\n{trace}").worst() is Severity.WARNING
     assert explain(f"auc 0.9\nexporting the graph\n{trace}").worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("end", "severity"),
+    [
+        (
+            "second copy: <class 'FileNotFoundError'> [Errno 2] No such file or directory: 'b/last.ckpt'\n",
+            Severity.WARNING,
+        ),
+        (
+            "run failed: <class 'FileNotFoundError'> [Errno 2] No such file or directory: 'b/last.ckpt'\n",
+            Severity.ERROR,
+        ),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'b/last.ckpt'\n", Severity.ERROR),
+    ],
+)
+def test_a_class_of_exceptions_as_python_writes_it_had_been_caught(end, severity):
+    assert worst("loaded 12 files\n" + end) is severity
+
+
+def test_a_short_word_for_an_epoch_counts_as_progress():
+    text = "no resume: Checkpoint file not found: runs/last.ckpt\n"
+    ends = "upload: <class 'TimeoutError'> 30 s\n"
+    assert worst(text + "ep 0 0.2\nep 1 -0.1\nep 2 -0.5\n" + ends) is not Severity.ERROR

@@ -190,3 +190,9 @@ def test_the_plain_exception_is_one_at_the_beginning_of_a_line_alone():
         ("Exception", "expected value at line 1 column 1")
     ]
     assert said("handled Exception: no cache\nno Exception: fine") == []
+
+
+def test_blanks_may_stand_between_an_exception_and_its_message():
+    assert said("    assert name in state, (\nAssertionError    : name is missing") == [
+        ("AssertionError", "name is missing")
+    ]
