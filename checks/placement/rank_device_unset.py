@@ -243,7 +243,7 @@ def _last_move(script: Script, wrapper: Thing) -> Call | None:
 def _in_place(script: Script, wrapping: Call) -> list[Call]:
     """Return where what is wrapped, and of which nothing is known, is put onto a device under its name: ``model.to(device)``."""
     given = wrapping.arguments.get("module")
-    if given is None or given.value.known is not Known.UNKNOWN:
+    if given is None or given.value.known is not Known.UNKNOWN or not wrapping.reached:
         return []
     return [
         call

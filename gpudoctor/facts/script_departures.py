@@ -98,7 +98,9 @@ def unequal(script: Script) -> Iterator[tuple[Place, str, Call]]:
 
 def _differs(script: Script, bounds: list[Value]) -> bool:
     """Return whether a loop's bound comes of a file that some ranks alone have read."""
-    given = [value for value in bounds if _set_by_some(value)]
+    given = [
+        value for value in bounds if _set_by_some(value) or (value.by_rank and value.known is Known.CHOICE)
+    ]
     read = (part for value in given for option in value.possible() for part in (option, *option.items))
     files = (
         script.calls[part.made] for part in read if part.made >= 0 and part.text.startswith("checkpoint[")

@@ -259,6 +259,17 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+
+def work(rank, size, prepared):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    prepared.cuda()
+    prepared = torch.nn.parallel.DistributedDataParallel(prepared, device_ids=[rank])
+    prepared(torch.rand(2, 2).to(rank)).sum().backward()
+    dist.destroy_process_group()
+""",
+    """
 # on one GPU the same function is called for rank 0, and there is no process group
 import torch
 import torch.distributed as dist
