@@ -35,7 +35,9 @@ REPORTED = late_pattern(
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
-    r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b"
+    r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b|"
+    # "error" in other languages
+    r"^(?:\[)?(?:ОШИБКА|Ошибка|ERREUR|Erreur|FEHLER|Fehler|ERRO|Erro|错误|錯誤|エラー|오류)\]? ?[:：]"
 )
 """What a program reports as an error, by the level of its logger or in its first word."""
 TELLING = late_pattern(
@@ -57,6 +59,8 @@ TIMED_OUT = 124
 """The exit code of timeout where the limit that it was given was over (timeout(1))."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
+LIBRARY = late_pattern(r"\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]? ")
+"""The place in a library's source that its logger writes in front of a line: no shell says that."""
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
 """What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
 BEHIND = late_pattern(
@@ -106,7 +110,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])
         return Ending(above[-1].text[:500], above)
-    at = next((at for at, line in enumerate(last) if _says(STATUS, line) and not _of_parts(line)), None)
+    at = next((at for at, line in enumerate(last) if _failed(line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
@@ -130,6 +134,12 @@ def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
     above = [line.text for line in last[max(0, at - 2) : at]]
     done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)
     return done and TOOL.search(last[at].text) is not None
+
+
+def _failed(line: Line) -> bool:
+    """Return whether a line says that a command failed, and none that a part of it did, or that a library met it."""
+    met = TOOL.search(line.text) is not None and LIBRARY.search(line.full, 0, 400) is not None
+    return _says(STATUS, line) and not _of_parts(line) and not met
 
 
 def _of_parts(line: Line) -> bool:

@@ -9,12 +9,15 @@ from gpudoctor.logs.line_kinds import (
     END,
     ENOUGH,
     FAILURE,
+    FELL,
     FINISHED,
     LEAVING,
     LEFT,
+    NOISE,
     PROGRESS,
     REPEATED,
     REPR,
+    SETTLED,
     TESTED,
     is_last_step,
     is_result,
@@ -93,11 +96,17 @@ class Handling(Restarts):
         Something was printed below it, or torchrun, whose own lines are in the log, says of no process that it failed.
         """
         raised = self.around(line, place)
-        if raised is None or not raised.tried or self._gave_up(line, place):
+        if raised is None or not raised.tried or self._gave_up(line, place) or self._fell(place):
             return False
         return self.wrote_last(line) or (
             self._torchrun and self.reported < place and raised is self.raised[-1]
         )
+
+    def _fell(self, place: int) -> bool:
+        """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
+        below = (line.text for line in reversed(self.lines[place + 1 :]))
+        last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
+        return FELL.search(last) is not None and not SETTLED.search(last)
 
     def _aside(self, line: Line, place: int) -> bool:
         """Return whether a handler printed it, of something beside the training, right below the training's result."""

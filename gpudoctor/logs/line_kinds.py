@@ -202,6 +202,7 @@ GAVE_UP = late_pattern(
 """What a program says of a failure with which it ends."""
 FELL = late_pattern(
     r"\b(?:died|is dead|crashed|gave up|giving up|aborted|aborting)\b|(?<![Ee]arly[ -])\b[Ss]topping\b"
+    r"|\b(?:ending|leaving|exiting|quitting) (?:the |this )?(?:process|program|run|job|rank|training)\b"
 )
 """What a program says last that ends because a part of it did."""
 LEFT = late_pattern(

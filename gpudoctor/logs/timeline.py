@@ -11,7 +11,6 @@ from gpudoctor.logs.line_kinds import (
     ALIVE,
     END,
     ENOUGH,
-    FELL,
     FINISHED,
     GAVE_UP,
     HANDLED,
@@ -88,12 +87,6 @@ class Timeline(Handling):
     def _last_said(self) -> int:
         """The place of the last line that a program printed of its own; -1 without any."""
         return next((p for p in reversed(range(len(self.lines))) if self._ordinary(p)), -1)
-
-    def _fell(self, place: int) -> bool:
-        """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
-        below = (line.text for line in reversed(self.lines[place + 1 :]))
-        last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
-        return FELL.search(last) is not None and not SETTLED.search(last)
 
     @functools.cached_property
     def _quiet_end(self) -> int:

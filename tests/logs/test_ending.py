@@ -445,3 +445,30 @@ def test_what_typer_says_in_a_box_is_how_the_program_ended(said):
     box = f"Usage: t.py [OPTIONS]\nTry 't.py --help' for help.\n╭─ Error ──────╮\n│ {said} │\n╰──────────────╯\n"
     report = explain(box)
     assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.ERROR)]
+
+
+def test_a_library_that_cannot_open_a_file_is_no_command_that_failed():
+    front = "ERROR:2026-01-02 03:04:05 77:77 output_json.cpp:505] "
+    report = explain(
+        f"Self CPU time total: 8.5ms\n{front}Failed to open '/srv/t.json' : No such file or directory\n"
+    )
+    assert report.worst() is not Severity.ERROR
+    assert explain("step 1\n./run.sh: line 3: train: No such file or directory\n").worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize("last", ["ОШИБКА: нет файла с метками", "Fehler: Datei fehlt", "错误：没有标签"])
+def test_what_a_program_reports_last_in_another_language_is_worth_a_look(last):
+    assert [f.id for f in explain(f"start\n{last}\n").findings] == ["unrecognised-error"]
+
+
+def test_a_number_called_error_in_another_language_is_none():
+    assert not explain("epoch 1 of 1\nFehler 0.03\n").findings
+
+
+def test_a_handler_that_says_that_it_ends_the_process_got_over_nothing():
+    tried = (
+        'Traceback (most recent call last):\n  File "/home/me/t.py", line 3, in feed\n    try: read()\n'
+        "         ^^^^^^\nRuntimeError: the feeder lost its source\n"
+    )
+    assert not explain(f"i 1\ni 2\n{tried}i 3 of 0.4\n").worst() is Severity.WARNING
+    assert explain(f"i 1\ni 2\n{tried}feeder is dead, ending the process\n").worst() is Severity.WARNING
