@@ -69,6 +69,7 @@ def code(script: Script) -> Iterator[Finding]:
         if (
             same_for_all(script, path.value, path.text)
             and not call.given("is_main_process")
+            and not _left_to_accelerate(call)
             and not _again(call, said)
         ):
             yield check.found(
@@ -76,6 +77,12 @@ def code(script: Script) -> Iterator[Finding]:
                 "mixed",
                 location=call.place,
             )
+
+
+def _left_to_accelerate(call: Call) -> bool:
+    """Return whether accelerate's own save writes the model, which it does on the main process alone."""
+    given = call.arguments.get("save_function")
+    return given is not None and "accelerator.save" in given.text
 
 
 def _again(call: Call, said: set[tuple[str, str]]) -> bool:

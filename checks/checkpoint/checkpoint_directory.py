@@ -31,7 +31,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Argument, Call, Known, Script, Value, of_several, one_alone, same_for_all
+from gpudoctor.facts import Argument, Call, Known, Script, Value, of_several, one_alone, origins, same_for_all
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
 # What is still being downloaded is dataset-download-race; tokens are in files such as data/train.bin, dataset-missing.
@@ -170,14 +170,15 @@ def _raced(script: Script) -> Iterator[Finding]:
         if not call.name.startswith("os."):
             path = Argument(call.receiver, call.place, call.text.removesuffix(".mkdir"))
         looks = any("exists" in c.text or "is_dir" in c.text or "isdir" in c.text for c in call.conditions)
-        clocked = (
-            path is not None and path.value.from_data
-        )  # a name by the second may be another one on each rank
-        if path is None or call.given("exist_ok") or clocked or "try" in call.contexts or one_alone(call):
+        if path is None or call.given("exist_ok") or "try" in call.contexts or one_alone(call):
             continue
+        clocked = path.value.from_data
+        if clocked and not _by_the_second(script, path.value):
+            continue  # a random name, or a finer clock
         if spawning and not call.spawned:
             continue
-        if not all(_of_another_option(made, path.text) for made in before):
+        parents = (made for made in before if made.scope != call.scope or made.place.line > call.place.line)
+        if not all(_of_another_option(made, path.text) for made in parents):
             continue  # the parent makes it before there are ranks
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
             does = (
@@ -185,13 +186,23 @@ def _raced(script: Script) -> Iterator[Finding]:
                 if looks
                 else "makes it: all but one"
             )
+            said = f"{path.text}: every rank {does} fails with FileExistsError"
+            if clocked:
+                said += ", and ranks whose clocks show another second write into another folder"
             yield check.found(
-                f"{path.text}: every rank {does} fails with FileExistsError",
+                said,
                 severity=Severity.WARNING,
                 location=call.place,
                 fixes=RACE,
             )
             return
+
+
+def _by_the_second(script: Script, path: Value) -> bool:
+    """Return whether a name comes of a clock that shows the same to ranks that start together."""
+    shown = [call for call in origins(script, path) if call.method == "strftime"]
+    texts = [argument.text for call in shown for argument in call.arguments.values()]
+    return bool(shown) and not any("%f" in text for text in texts)
 
 
 def _of_another_option(made: Call, path: str) -> bool:

@@ -162,6 +162,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """The wrapper's own state_dict goes into the file: an error where the bare model is to take it, or the reverse."""
     yield from into_wrapper(script)
+    yield from into_prepared(script)
     yield from told_by_unwrapping(script)
     for saved in saved_wrappers(script):
         prefix = PREFIXES[saved.wrapper.kind]
@@ -216,6 +217,28 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
             return
 
 
+def into_prepared(script: Script) -> Iterator[Finding]:
+    """Report accelerate's wrapper that is given what its own class saves of the model taken out of it."""
+    for call in script.methods("load_state_dict", "prepared"):
+        given, owner = call.value("state_dict"), call.scope.rpartition(".")[0]
+        lax = call.starred or call.value("strict").literal is False or "try" in call.contexts
+        wrapper = script.thing(call.receiver, "prepared")
+        if lax or not owner or wrapper is None or not given.text.startswith("checkpoint["):
+            continue
+        saves = [c for c in script.named("torch.save") if c.scope.rpartition(".")[0] == owner]
+        for saved in saves if wrapper.type.startswith("accelerate.") else ():
+            state = stored(saved, given)
+            taken = script.calls[state.made].receiver.made if state.made >= 0 else -1
+            if taken >= 0 and script.calls[taken].method == "unwrap_model":
+                yield check.found(
+                    f"{call.text} is that of accelerate's wrapper, whose keys begin with module. where there are several "
+                    f"processes, and what line {saved.place} saves has the keys of the model inside it",
+                    location=call.place,
+                    fixes=[UNWRAPPED_FIRST],
+                )
+                break
+
+
 def told_by_unwrapping(script: Script) -> Iterator[Finding]:
     """Report the state dict of what the same function, or object, takes out of accelerate's wrapper elsewhere."""
     unwrapped: dict[str, Call] = {}
@@ -249,6 +272,12 @@ def told_by_unwrapping(script: Script) -> Iterator[Finding]:
             return
 
 
+UNWRAPPED_FIRST = Fix(
+    "Load it into the model inside",
+    "accelerator.unwrap_model(model).load_state_dict(state)",
+    Kind.EDIT,
+    source="https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.unwrap_model",
+)
 INSIDE = Fix(
     "Load it into the model inside",
     "model.module.load_state_dict(state)",

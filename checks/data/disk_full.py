@@ -11,6 +11,7 @@ cut off, which is `checkpoint-corrupt` at the next start. numpy says "100000 req
 - Checkpoints: the model, two more copies for Adam, for every step that is kept, often from every rank.
 - Caches in the home directory: Hugging Face, Triton, torch's compiler, pip. Quotas of homes are small.
 - /tmp of the node or container; the ephemeral storage of a pod.
+- It is not the disk: under `ulimit -f` torch.save ends in "unexpected pos" too (`resource-limit`).
 - No inodes left: many small files fill a disk that `df -h` shows half empty.
 
 The same words about `/dev/shm`, a semaphore or a shared memory segment are `shm-too-small`.
@@ -46,6 +47,10 @@ ELSEWHERE = Fix(
 )
 SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
 WHICH = Fix("See which file system it is, its inodes too", "df -h . /tmp ~; df -i . /tmp ~; quota -s")
+LIMIT = Fix(
+    "Where the disk has room (<position>): see whether a limit on the size of a file is set in the job",
+    "ulimit -a",
+)
 IN_HOME = Fix("See what takes the space in your home", "du -sh ~/.cache/* ~/.triton")
 
 check = Check(
@@ -57,7 +62,7 @@ check = Check(
         r"(?P<quota>[Dd]isk quota exceeded)(?:: ['\"](?P<path>[^'\"]{1,300}))?",
         r"write\(\): fd \d+ failed with (?:No space left|Input/output error)",  # until 1.5
         r"PytorchStreamWriter failed writing (?:file (?P<part>[\w./]+)|central directory)",
-        r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+",
+        r"inline_container\.cc:\d+\] \. (?P<position>unexpected pos \d+ vs \d+)",
         r"Not enough disk space\. Needed: (?P<needed>[\d.]+ \w+)",
         r"Not enough free disk space to download the file\. The expected file size is: (?P<needed>[\d.]+ \w+)",
         r"\b(?P<asked>\d+) requested and (?P<written>\d+) written\b",  # numpy
@@ -66,9 +71,10 @@ check = Check(
         r"low on resource: ephemeral-storage",
         r"ephemeral local storage usage exceeds the total limit",
     ],
-    message="the disk[ under <path>] is full[, by the user's quota: <quota>][: <needed> are needed][: <written> of <asked> items could be written][ or went away while <part> was written]",
+    message="the disk[ under <path>] is full[, by the user's quota: <quota>][: <needed> are needed][: <written> of <asked> items could be written][ or went away while <part> was written][, or a limit on the size of a file is reached: <position>]",
     fixes=[
         WHICH,
+        LIMIT,
         IN_HOME,
         Fix(
             "Put temporary files and caches on the large disk",

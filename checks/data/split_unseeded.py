@@ -97,7 +97,8 @@ def _seeds(before: Call, split: Call) -> bool:
     """
     others = ("torch.manual_seed", "torch.random.manual_seed", "torch.cuda.", "random.seed")
     by_numpy = split.method in ("train_test_split", "sample", "KFold", "StratifiedKFold")
-    return "seed" in before.name.lower() and not (by_numpy and before.name.startswith(others))
+    of_rank = any(argument.value.by_rank for argument in before.arguments.values())
+    return "seed" in before.name.lower() and not of_rank and not (by_numpy and before.name.startswith(others))
 
 
 SEEDED = ("generator", "random_state", "seed")

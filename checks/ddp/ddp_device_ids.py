@@ -32,7 +32,7 @@ on the same type of devices".
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script, Value, moves, stays
+from gpudoctor.facts import Known, Script, Value, moves, stays, target
 
 GOT = (
     r"DistributedDataParallel device_ids and output_device arguments only work with .{0,80}modules?, "
@@ -103,9 +103,12 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         inner = script.innermost(wrapper)
         gloo = group is not None and group.value("backend").literal == "gloo"
-        if gloo and text and inner is not wrapper and stays(script, inner) and not moves(script, inner):
+        placed = [call for call in moves(script, inner) if call.number < made.number]
+        to_cpu = bool(placed) and target(placed[-1]).is_literal and target(placed[-1]).literal == "cpu"
+        on_cpu = to_cpu or (gloo and stays(script, inner) and not moves(script, inner))
+        if text and inner is not wrapper and on_cpu:
             yield check.found(
-                f"device_ids={text} names a GPU, and the model is on the CPU: nothing moves it, and DistributedDataParallel "
+                f"device_ids={text} names a GPU, and the model is on the CPU{'' if to_cpu else ': nothing moves it'}, and DistributedDataParallel "
                 "refuses it",
                 location=made.place,
                 fixes=[NONE_NAMED, ONE_GPU],

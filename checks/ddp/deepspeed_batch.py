@@ -61,7 +61,7 @@ check = Check(
         r"Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided",
         Symptom(
             r"correct the following DeepSpeed config values that mismatch TrainingArguments values",
-            near=r"- ds (?P<ds>(?:train_|gradient_acc)\w+=\S+) vs hf (?P<hf>\S+=\S+)",
+            near=r"- ds (?P<ds>(?:train_|gradient_acc)\w+=\S+) vs hf (?P<hf>\w+(?: \(calculated\))?=\S+)",
         ),
         r"accelerate\.prepare\(\).{0,3} requires you to pass at least one of training or evaluation (?P<loaders>dataloaders)",
     ],

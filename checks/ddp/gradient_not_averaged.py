@@ -298,13 +298,20 @@ def _shares(call: Call) -> bool:
     """Return whether a call may bring gradients together in a way that is not seen here."""
     name = call.method.lower()
     return (
-        any(word in name for word in ("parallel", "shard", "prepare", "distribute", "average", "sync_grad"))
+        any(word in name for word in SHARING)
         and (
             not call.name.startswith(("torch.distributed.init", "torch.utils.data"))
             and not call.scope.endswith(call.method)
         )
         and not _is_known(call)
     )
+
+
+SHARING = (
+    "parallel", "ddp", "fsdp", "shard", "prepare", "distribute", "average", "sync_grad", "synchronize_grad",
+    "gradient_sync",
+)  # fmt: skip
+"""Words in the names of what brings the ranks' gradients together."""
 
 
 def _is_known(call: Call) -> bool:

@@ -86,6 +86,8 @@ check = Check(
         r"['\"]loss['\"]: ['\"]?0\.0['\"]?, ['\"]grad_norm['\"]: ['\"]?(?P<value>nan)\b",
         rf"(?<![\w./-]){NAMED}?{OTHER}[Ll][Oo][Ss][Ss](?:_step|_epoch)?(?: ?[:=] ?| ){VALUE}",
         rf"(?<![\w./-]){NAMED}?{OTHER}[Ll]oss ?[:=]? ?tensor\(-?{VALUE}",
+        # Megatron; with float16 it skips such a step, and counts it
+        r"loss scale: 1\.0 \| grad norm: (?P<value>nan|inf)\b",
         r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
     ],
     message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"

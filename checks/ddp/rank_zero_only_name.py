@@ -23,7 +23,7 @@ The traceback is of a rank other than 0; with one process the script runs.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script, one_alone
+from gpudoctor.facts import Call, Known, Script, one_alone
 
 check = Check(
     severity=Severity.ERROR,
@@ -45,7 +45,8 @@ check = Check(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """A name that is used where the rank is not asked for, and assigned only where it is."""
+    """A name, or an attribute, that is used where the rank is not asked for, and assigned only where it is."""
+    yield from _attributes(script)
     said = set()
     for call in script.calls:
         if call.method != "__unbound__" or one_alone(call) or call.text in said:
@@ -63,3 +64,44 @@ def code(script: Script) -> Iterator[Finding]:
             f"`{call.text}` is assigned on {one} alone and used here on all: {rest} no such name, and the run ends in a NameError",
             location=call.place,
         )
+
+
+def _attributes(script: Script) -> Iterator[Finding]:
+    """Report what __init__ gives an object on one rank alone, and another method uses on all."""
+    given: dict[str, list[Call]] = {}
+    for call in script.methods("__set__"):
+        given.setdefault(call.text.rpartition(".")[2], []).append(call)
+    for name, calls in given.items():
+        made, owner = calls[0], calls[0].scope.removesuffix(".__init__")
+        if owner == made.scope or not all(
+            c.scope == made.scope and c.text == f"self.{name}" and _of_one(c) for c in calls
+        ):
+            continue  # others may give it, too, such as the class that it inherits from
+        for use in script.calls:
+            if (
+                use.text.startswith(f"self.{name}.")
+                and use.scope.startswith(f"{owner}.")
+                and _by_all(script, use)
+            ):
+                yield check.found(
+                    f"self.{name} is made on rank {made.rank_conditions[-1].rank} alone (line {made.place}) and used here on all: "
+                    "the others have no such attribute, and the run ends in an AttributeError",
+                    location=use.place,
+                )
+                break
+
+
+def _of_one(call: Call) -> bool:
+    """Return whether an attribute is given under a test for one rank, and under no other test."""
+    tests = [c for c in call.conditions if c.kind == "if"]
+    return len(tests) == 1 and tests[0].by_rank and tests[0].rank is not None and "try" not in call.contexts
+
+
+def _by_all(script: Script, use: Call) -> bool:
+    """Return whether every rank comes to a use: of a method that nobody calls here, where it reads a checkpoint."""
+    if one_alone(use) or "try" in use.contexts or any(c.kind == "if" and not c.early for c in use.conditions):
+        return False
+    return use.reached or any(
+        call.scope == use.scope and not any(c.kind == "if" and not c.early for c in call.conditions)
+        for call in script.named("torch.load")
+    )

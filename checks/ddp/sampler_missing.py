@@ -52,6 +52,7 @@ def code(script: Script) -> Iterator[Finding]:
             "rank goes through the whole data set",
             location=loader.place,
         )
+    yield from _beside_a_library(script)
     if elsewhere(script) or script.frameworks or forgotten or not _trained_together(script):
         return
     for loader in script.of_kind("loader"):
@@ -72,6 +73,45 @@ def code(script: Script) -> Iterator[Finding]:
             "this loader has no DistributedSampler, so every rank trains on the whole data set",
             location=made.place,
         )
+
+
+def _beside_a_library(script: Script) -> Iterator[Finding]:
+    """Report a loader that DeepSpeed or accelerate trains with, and was not asked to share out among the ranks."""
+    engines = [c for c in script.named("deepspeed.initialize") if c.reached and not c.starred]
+    prepared = list(script.named("accelerate.Accelerator.prepare"))
+    if bool(engines) == bool(prepared) or {"lightning", "transformers"} & {*script.frameworks}:
+        return
+    if any(c.starred or c.given("training_data") for c in (*engines, *prepared)):
+        return
+    library = "deepspeed.initialize" if engines else "accelerator.prepare"
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        if made is None or loader.type != "torch.utils.data.DataLoader" or made.starred or not made.reached:
+            continue
+        if {"sampler", "batch_sampler"} & {*made.arguments} or any(c.takes(loader) for c in prepared):
+            continue
+        if loader.escapes or _split(script, made) or not _goes_back(script, loader):
+            continue
+        yield check.found(
+            f"{library} does not get this loader, and it has no DistributedSampler: every rank trains on the whole data set",
+            location=made.place,
+        )
+        return
+
+
+def _goes_back(script: Script, loader: Thing) -> bool:
+    """Return whether a loop over a loader, or over a generator of it, calls a library's backward."""
+    backward = [call for call in script.methods("backward") if call.loops]
+    for begun in script.iterations(loader):
+        loop = begun.loops[-1]
+        if any(loop in call.loops for call in backward):
+            return True
+        inside = [c for c in script.calls if loop in c.loops and c.name not in ("<loop>", "<yield>")]
+        if not inside and begun.scope != "<module>":  # a function that hands the batches on
+            drawn = (call for call in script.named("next") if call.loops)  # by who holds the generator
+            if any(call.loops[-1] in each.loops for call in drawn for each in backward):
+                return True
+    return False
 
 
 def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:

@@ -15,7 +15,7 @@ in order; after a crash, a kill or `os._exit` it stays, and the next run reads t
 - The file is on a network file system that does not lock (some NFS and Lustre mounts).
 - A count that is too high with `tcp://` or MASTER_PORT: two jobs meet at one port.
 - Without a file: torchrun started the ranks again (`--max-restarts`), and gloo's new ones read an address of the try before.
-  Seen with torch 2.15 in 4 of 8 restarts on one machine. What ended the first try is the cause.
+  Seen with torch 2.15 on one machine, not at every restart. What ended the first try is the cause.
 
 ## How to tell
 

@@ -14,6 +14,7 @@ The host's memory is meant, or the limit of the job or container; not the GPU's 
 - DataLoader workers x ranks x prefetch_factor; the workers' copies of Python lists grow while they are read.
 - Offloading (ZeRO, FSDP) and pinned memory; a small default of `--mem`; files in /dev/shm, which count as memory.
 
+A bare `MemoryError` on a host with memory to spare is a limit on addresses: `ulimit -a` in the job, `resource-limit`.
 SIGKILL without a word about memory can also be a scheduler, an administrator, or the launcher itself.
 
 ## How to tell
@@ -60,6 +61,10 @@ LOOK = Fix(
     'sudo dmesg -T | grep -iE "oom|killed process"',
     Kind.ADMIN,
 )
+LIMIT = Fix(
+    "Where the host has memory left (<refused>): see whether a limit on addresses (virtual memory) is set in the job",
+    "ulimit -a",
+)
 IN_DOCKER = Fix(
     "In docker: raise the container's limit",
     "docker run --memory=64g --memory-swap=64g IMAGE",
@@ -91,6 +96,7 @@ check = Check(
         r"(?P<words>Job has gone over memory limit)",
         r"(?P<words>Container killed due to memory usage)",
         r"(?P<words>killed due to the node running low on memory)",
+        r"how to address the (?P<words>out of memory issue): https://docs\.ray\.io",
         r"(?P<words>More than \d+% of the memory on node)",  # Ray until 1.x
         r"(?P<words>exceeds the memory usage threshold) of [\d.]+\. Ray killed this worker",
         # SIGKILL, and nobody says why
@@ -127,6 +133,7 @@ check = Check(
     message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed because the host's memory ran out: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[
         UNDER_SLURM,
+        LIMIT,
         MAPPED,
         FEWER_WORKERS,
         LOOK,

@@ -10,11 +10,12 @@ ends in a time-out, in "invalid device ordinal" or in "Duplicate GPU detected".
 - `export RANK=$SLURM_PROCID` in a batch script is computed once, by the shell that runs the script: every task gets 0.
 - WORLD_SIZE or LOCAL_RANK of an earlier launch is still exported, and one of a new launcher's comes beside it.
 - WORLD_SIZE counts the nodes and not the ranks.
+- RANK or LOCAL_RANK is exported before `mpirun`, and is the same in every process that it starts.
 - `--nproc-per-node` is larger than the number of GPUs.
 
 ## How to tell
 
-`env | grep -E '^(RANK|WORLD_SIZE|LOCAL_|GROUP_|SLURM_(PROCID|LOCALID|NTASKS))'` in each process. RANK goes from 0 to
+`env | grep -E '^(RANK|WORLD_SIZE|LOCAL_|GROUP_|SLURM_(PROCID|LOCALID|NTASKS)|OMPI_|PMI_)'` in each process. RANK goes from 0 to
 WORLD_SIZE - 1, LOCAL_RANK from 0 to LOCAL_WORLD_SIZE - 1 on each node, and under torchrun with as many ranks on every
 node RANK is GROUP_RANK x LOCAL_WORLD_SIZE + LOCAL_RANK. Under `srun torchrun` RANK is not SLURM_PROCID, and need not be.
 
@@ -96,15 +97,22 @@ def _torchrun(launch: Launch) -> str | None:
         return (
             f"GROUP_WORLD_SIZE is 1, one node, and WORLD_SIZE {world} is not LOCAL_WORLD_SIZE {local_world}"
         )
-    if groups > world:
-        return f"GROUP_WORLD_SIZE is {groups}, and WORLD_SIZE {world}: each node has at least one rank"
-    if world != groups * local_world or None in (rank, local_rank, group):
-        return None  # another number of ranks on some node
-    due = (group or 0) * local_world + (local_rank or 0)
-    if rank != due:
+    if groups - 1 > world - local_world:
         return (
-            f"RANK is {rank}, and node {group} with {local_world} ranks and LOCAL_RANK {local_rank} makes {due}: "
-            "two processes may take the same rank"
+            f"GROUP_WORLD_SIZE is {groups}, and {local_world} of the {world} ranks that WORLD_SIZE counts are here "
+            f"(LOCAL_WORLD_SIZE): too few are left for {count(groups - 1, 'other node')}"
+        )
+    if rank is None or local_rank is None or group is None or not 0 <= group < groups:
+        return None
+    # Nodes may differ in how many ranks they have: where the first one's and the last one's begin is known all the same.
+    even = world == groups * local_world
+    if not even and group not in (0, groups - 1):
+        return None
+    first = group * local_world if even else world - local_world if group else 0
+    if rank != first + local_rank:
+        return (
+            f"RANK is {rank}, and node {group} with {local_world} ranks and LOCAL_RANK {local_rank} makes "
+            f"{first + local_rank}: two processes may take the same rank"
         )
     return None
 
@@ -127,20 +135,22 @@ def _slurm(launch: Launch) -> str | None:
 
 
 def _mpirun(launch: Launch) -> str | None:
-    """Say that a process of Open MPI's mpirun has another rank, or that there are others than it started."""
-    if launch.torchrun or "GROUP_RANK" in launch.variables:
+    """Say that a process of mpirun has another rank, or that there are others than it started."""
+    mpi = launch.mpi
+    if mpi is None or launch.torchrun or "GROUP_RANK" in launch.variables:
         return None
-    started, own = launch.number("OMPI_COMM_WORLD_SIZE"), launch.number("OMPI_COMM_WORLD_RANK")
-    world, rank = launch.number("WORLD_SIZE"), launch.number("RANK")
-    if started is None or world is None:
-        return None
+    started, world = launch.number(mpi.size), launch.number("WORLD_SIZE")
+    if started is None or started < 2 or world is None:
+        return None  # a process that no mpirun started may be told that it is the only one
     if world != started:
         each = launch.number("LOCAL_WORLD_SIZE")
         if world == started * (each or world // started):
             return None  # a launcher in each process
-        return f"WORLD_SIZE is {world}, and mpirun started {started} processes (OMPI_COMM_WORLD_SIZE): the ranks do not fit"
-    if own is not None and rank is not None and rank != own:
-        return f"RANK is {rank} in the process whose OMPI_COMM_WORLD_RANK is {own}: set before mpirun, it is the same in all"
+        return f"WORLD_SIZE is {world}, and mpirun started {started} processes ({mpi.size}): the ranks do not fit"
+    for name, its in (("RANK", mpi.rank), ("LOCAL_RANK", mpi.local_rank)):
+        number, own = launch.number(name), launch.number(its)
+        if number is not None and own is not None and number != own:
+            return f"{name} is {number} in the process whose {its} is {own}: set before mpirun, it is the same in all"
     return None
 
 

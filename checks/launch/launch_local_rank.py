@@ -32,6 +32,13 @@ from gpudoctor.facts import Call, Script
 # The first two characters may be dashes that a web page made longer.
 OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
 
+KNOWN = Fix(
+    "Let the parser know the option",
+    'parser.add_argument("--local_rank", type=int, default=-1)',
+    Kind.EDIT,
+    source="https://www.deepspeed.ai/getting-started/",
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning in a script that other launchers can still start",
@@ -86,9 +93,10 @@ def _used(script: Script) -> bool:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script that learns its local rank from an option alone, which torchrun does not pass."""
-    if "deepspeed" in script.frameworks or any(
-        "LOCAL_RANK" in call.variable for call in script.named(*READING)
-    ):
+    if "deepspeed" in script.frameworks:
+        yield from _refused_by_parser(script)
+        return
+    if any("LOCAL_RANK" in call.variable for call in script.named(*READING)):
         return
     if _starts_them_itself(script) or _left_to_a_library(script):
         return
@@ -125,6 +133,36 @@ def code(script: Script) -> Iterator[Finding]:
             f"{takes}torch.distributed.launch passes --local-rank since torch 2.0, which argparse refuses",
             severity=Severity.WARNING,
             location=call.place,
+        )
+
+
+def _refused_by_parser(script: Script) -> Iterator[Finding]:
+    """Report a parser that knows no --local_rank, which DeepSpeed's launcher passes (launcher/launch.py of 0.17.6)."""
+    engines = [call for call in script.named("deepspeed.initialize") if call.reached]
+    parsed = next((c for c in script.methods("parse_args") if c.reached and not c.arguments), None)
+    if not engines or parsed is None or not parsed.name.startswith("argparse.ArgumentParser"):
+        return
+    options = [a.value.literal for c in script.methods("add_argument") for a in c.arguments.values()]
+    whole = all(
+        a.value.is_literal for c in script.methods("add_argument") for k, a in c.arguments.items() if k == "0"
+    )
+    others = any(
+        c.takes(script.things[n])
+        for n in parsed.receiver.things
+        for c in script.calls
+        if c.number != parsed.number
+    )
+    if (
+        whole
+        and not others
+        and not {"--local_rank", "--local-rank"} & {o for o in options if isinstance(o, str)}
+    ):
+        yield check.found(
+            "this parser has no --local_rank, which DeepSpeed's launcher passes to every process: argparse refuses it, unless "
+            "it is started with --no_local_rank, or with torchrun",
+            severity=Severity.WARNING,
+            location=parsed.place,
+            fixes=[KNOWN],
         )
 
 

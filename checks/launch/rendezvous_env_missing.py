@@ -31,7 +31,7 @@ that is empty there (`$JOBPORT`), or a host and a port in one.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, joined
-from gpudoctor.facts import Launch
+from gpudoctor.facts import Launch, Script
 
 # What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -60,9 +60,16 @@ PARAMETERS = Fix(
 )
 SLURM = "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"
 
+EXPORTED = Fix(
+    "In the batch script: the first node's name, and a port of this job's own",
+    'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -1)\n'
+    "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))",
+    source="https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization",
+)
+
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning under srun, a note where only the address is set",
+    otherwise="a warning under srun, a note where only the address is set, and in a script that leaves it to the batch script",
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
         r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)\b",
@@ -159,3 +166,29 @@ def _set(name: str) -> Fix:
     value = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}[name]
     kind = {"RANK": "this process's number, from 0", "WORLD_SIZE": "the number of all processes"}.get(name)
     return Fix(f"Or set {name}{f' to {kind}' if kind else ''}", f"export {name}={value}", Kind.COMMAND)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Report a group whose ranks come of srun's variables, and whose address nobody writes: srun sets no MASTER_ADDR."""
+    group = script.process_group
+    if group is None or not group.reached or group.starred or script.frameworks:
+        return
+    written = {
+        c.value("key").literal
+        for c in script.named("os.environ.__setitem__", "os.environ.setdefault", "os.putenv")
+    }
+    read = {c.variable for c in script.named("os.environ.__getitem__", "os.environ.get", "os.getenv")}
+    others = any(call.name in ("os.environ.update", "os.environ.__set__") for call in script.calls)
+    method = group.value("init_method")
+    env = "init_method" not in group.arguments or (method.is_literal and method.literal in (None, "env://"))
+    from_slurm = {"SLURM_PROCID", "SLURM_NTASKS"} & read and not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} & read
+    if env and from_slurm and group.given("rank") and not others and "store" not in group.arguments:
+        if "MASTER_ADDR" not in written and all(isinstance(name, str) for name in written):
+            yield check.found(
+                "init_process_group reads MASTER_ADDR and MASTER_PORT, which srun does not set, and nothing in this script "
+                "does: the batch script has to export them",
+                severity=Severity.NOTE,
+                location=group.place,
+                fixes=[EXPORTED],
+            )

@@ -20,10 +20,12 @@ address space for the memory of the host and of all GPUs. So a limit that would 
 
 ## How to tell
 
-`ulimit -a`, in the job itself: a batch job may have other limits than the login shell. `cat /proc/PID/limits` of a rank.
+For "unable to mmap", count a rank's mappings while it runs, `wc -l /proc/PID/maps`, beside `sysctl vm.max_map_count`.
+Else `ulimit -a`, in the job itself: a batch job may have other limits than the login shell. `cat /proc/PID/limits` of a rank.
 
 ## See also
 
+- [max_map_count](https://docs.kernel.org/admin-guide/sysctl/vm.html#max-map-count): how many mappings a process may have
 - [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU
 - [Unified virtual addressing](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space): one address space for the host and all GPUs
 """
@@ -50,6 +52,12 @@ LIMITS = Fix(
     "grep -r . /etc/security/limits.conf /etc/security/limits.d",
     Kind.ADMIN,
 )
+MAPPINGS = Fix(
+    "Where thousands of tensors are shared, <mapped> in this one: let a process have more mappings",
+    "sudo sysctl -w vm.max_map_count=262144",
+    Kind.ADMIN,
+)
+SHARED = Fix("Without root: let the data set return one tensor, and not a list of tensors of <mapped> each")
 
 check = Check(
     severity=Severity.WARNING,
@@ -67,11 +75,11 @@ check = Check(
         # the loader's own word for address space; without the reason it is a folder that is mounted noexec
         r"failed to map segment from shared object: (?P<addresses>Cannot allocate memory)",
         # the size is no matter: each tensor that is shared is a mapping of its own
-        r"unable to mmap \d+ bytes from file </torch_\w+>: (?P<addresses>Cannot allocate memory)",
+        r"unable to mmap (?P<mapped>\d+ bytes) from file </torch_\w+>: (?P<addresses>Cannot allocate memory)",
         Symptom(r"^ {0,8}(?P<addresses>virtual memory exhausted): Cannot allocate memory"),
     ],
     message="[a file became larger than the limit allows: <size>][the process used up the CPU time that it is allowed: <time>][the process may have no more addresses: <addresses>]",
-    fixes=[RAISE, SEE, LIMITS],
+    fixes=[MAPPINGS, SHARED, RAISE, SEE, LIMITS],
 )
 
 

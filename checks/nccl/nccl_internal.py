@@ -50,6 +50,7 @@ check = Check(
         Symptom(
             rf"Failed to (?:initialize NCCL communicator|get NCCL unique ID)(?: ?: {ERROR})?", unless=OTHER
         ),
+        r"XML Import Channel : dev \d+ not found",  # the description of the network that NCCL made of its cards
         r"Last error: ?Unknown NCCL Error|\bUnknown NCCL error!",
         rf"(?<!nvls)(?<!p2p)\.(?:cc|cu|h|c):\d+(?: \(\w+\))? NCCL WARN {CUDA}",
         rf"(?<!WARN )\b{CUDA}",

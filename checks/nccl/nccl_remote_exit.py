@@ -52,7 +52,7 @@ check = Check(
         r"NCCL communicator was aborted\b(?!.{0,80}Original reason for failure was:.{0,400}tim(?:eout|ed out))",
         r"\bremote error detected from rank:? ?(?P<other>\d+)",
         r"\bAsync error on rank \d+",  # torch 2.15
-        r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?!Socket Timeout|[Ww]ait timeout)(?P<reason>[^.]{1,120})",
+        r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?!Socket Timeout|[Ww]ait timeout|Timeout waiting for key)(?P<reason>[^.]{1,120})",
         # the store; in a run of gloo it is gloo-peer-closed
         Symptom(
             rf"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{{0,200}}\): {REASON}", unless=GLOO

@@ -39,6 +39,7 @@ from gpudoctor.facts import (
     Launch,
     NcclConfiguration,
     Pci,
+    Script,
     Setting,
     Torch,
     for_processors_alone,
@@ -83,9 +84,14 @@ PINNED = (
     "NCCL_MAX_NRINGS",
 )
 
+MEASURE = Fix(
+    "Set it where a machine needs it, and not in the script",
+    "NCCL_P2P_DISABLE=1 torchrun --standalone --nproc-per-node=N train.py",
+)
+
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note for what costs nothing here, and for tuning",
+    otherwise="a note for what costs nothing here, for tuning, and in a script",
     fixes=[Fix("See what is set", "printenv | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf")],
 )
 
@@ -117,6 +123,25 @@ def environment(
         if name in known and known[name].value.strip():
             message = f"{known[name]}: one choice for all sizes and numbers of ranks, where NCCL would choose the best for each"
             yield check.found(message, severity=Severity.NOTE, fixes=_fixes(known[name]))
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A script that switches a transport off for every machine it is run on."""
+    for call in script.named("os.environ.__setitem__"):
+        value = call.value("value").literal
+        if call.variable not in SWITCHES or not isinstance(value, str) or not call.reached:
+            continue
+        switch, words, _ = SWITCHES[call.variable]
+        tests = [test for test in call.conditions if test.kind != "main"]
+        if number(value) == switch and not tests and call.variable not in OFTEN_MEANT:
+            yield check.found(
+                f"{call.variable}={value} is set for every machine that this script is run on: {words}; keep it only where a "
+                "measurement shows that it is needed",
+                severity=Severity.NOTE,
+                location=call.place,
+                fixes=[MEASURE],
+            )
 
 
 def _costs(setting: Setting) -> tuple[str, bool] | None:

@@ -69,7 +69,7 @@ check = Check(
         r"Application timeout caused pair closure",
         r"gloo/transport/\w+/\w+\.cc:\d+\] (?:Read|Write) timeout \[",
         # the rank that makes NCCL's id never did
-        r"retr(?:ie|ei)ving ncclUniqueIds? from \[?(?P<missing>\d+)\]?.{0,200}got error: (?:Socket Timeout|[Ww]ait timeout)",
+        r"retr(?:ie|ei)ving ncclUniqueIds? from \[?(?P<missing>\d+)\]?.{0,200}got error: (?:Socket Timeout|[Ww]ait timeout|Timeout waiting for key)",
         # TORCH_NCCL_DESYNC_DEBUG=1
         r"ranks \[(?P<missing>\d[\d, ]*)\] are the lagging ranks that caused this timeout",
         r"the lagging/dead/mismatched ranks that caused the desync are",
@@ -89,6 +89,7 @@ check = Check(
         # Join, NCCL's ncclras, Horovod
         r"Communicator ranks have different \w+ operation counts",
         r"submitted to be reduced, gathered or broadcasted by subset of ranks",
+        r"\w \[missing ranks: ?(?P<missing>\d[\d, ]*)",
     ],
     message="not every rank came to a common call[: rank <waiting> waited][ for <ms> ms][; missing: rank <missing>]",
     fixes=[

@@ -10,7 +10,8 @@ connection is made in the end: the client was there before the server.
 
 - Rank 0 has not started, died at once, or runs on another machine than MASTER_ADDR says.
 - Another port: MASTER_PORT or `--rdzv-endpoint` differs between the nodes.
-- A firewall, or a container network, drops or refuses the port.
+- A firewall, or a container network, drops or refuses the port. Packets between the ranks of one machine go by its
+  loopback interface, whatever address they name: rules that stop those stop training on that machine alone.
 - MASTER_ADDR is an address that this node does not reach: a public one, 127.0.0.1, another network's.
 - The machine's own name leads to an address that it no longer has. torchrun passes that name on, with a port that nobody
   chose: "(gpu-box, 40469)" on a launch with `--standalone` or `--rdzv-backend=c10d`.
@@ -36,6 +37,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
     Call,
     Connection,
+    Filter,
     Firewall,
     Host,
     Interfaces,
@@ -79,7 +81,7 @@ OPEN = [
         "sudo ufw allow from SUBNET",
         Kind.ADMIN,
     ),
-    Fix("See the rules", "sudo iptables -S INPUT", Kind.ADMIN),
+    Fix("See the rules", "sudo iptables -S", Kind.ADMIN),
 ]
 
 check = Check(
@@ -165,6 +167,18 @@ check = Check(
 )
 
 
+LOOPBACK_IN = Fix(
+    "Let the machine reach itself, or ask the administrators to",
+    "sudo iptables -I INPUT -i lo -j ACCEPT",
+    Kind.ADMIN,
+    source="https://man7.org/linux/man-pages/man8/iptables.8.html",
+)
+LOOPBACK_OUT = Fix(
+    "Let the machine reach itself, or ask the administrators to",
+    "sudo iptables -I OUTPUT -o lo -j ACCEPT",
+    Kind.ADMIN,
+    source="https://man7.org/linux/man-pages/man8/iptables.8.html",
+)
 CHOOSES = {"getsockname", "random.randint", "random.randrange", "random.choice", "numpy.random.randint"}
 """Functions that give every process a port of its own, where nothing seeds them."""
 CLOCKS = {
@@ -254,8 +268,10 @@ def environment(
             yield from tried
             return
     master = names.master
-    if firewall is not None and spans_nodes(launch, names, interfaces):
-        yield from _closed(firewall, launch, interfaces, names)
+    if firewall is not None:
+        several = spans_nodes(launch, names, interfaces)
+        closed = list(_closed(firewall, launch, interfaces, names)) if several else []
+        yield from closed or _closed_to_itself(firewall, launch, interfaces, names)
     if master is None or not master.addresses or _of_other_checks(master.addresses, interfaces):
         return
     lost = master.no_way
@@ -290,6 +306,13 @@ def _closed(
         message = f"this machine's firewall ({stopped.source}) lets no other node in to MASTER_PORT {port}"
         yield check.found(message, fixes=OPEN)
         return
+    kept = firewall.stops_going_out(port, ways, family) if port and not here else None
+    if kept is not None:
+        message = (
+            f"this machine's firewall ({kept.source}) lets nothing out to MASTER_PORT {port} of another node"
+        )
+        yield check.found(message, fixes=OPEN)
+        return
     chosen = [firewall.stops(number, ways, family) for number in CHOSEN]
     closed = next((table for table in chosen if table is not None), None)
     if closed is not None and all(chosen):
@@ -302,6 +325,40 @@ def _closed(
         service = "ufw" if firewall.ufw else "firewalld"
         message = f"{service} is active here, and only root can read whether it lets the other nodes in"
         yield check.found(message, severity=Severity.NOTE, fixes=OPEN)
+
+
+def _closed_to_itself(
+    firewall: Firewall, launch: Launch | None, interfaces: Interfaces | None, names: Names
+) -> Iterator[Finding]:
+    """Say that this machine's firewall stops what the ranks here send each other: it all goes by ``lo``."""
+    port = launch.master_port if launch and names.master_is_here(interfaces) else None
+    family = names.master.family if names.master else 4
+    stopped = firewall.stops_own(port, family) if port else None
+    chosen = [firewall.stops_own(number, family) for number in CHOSEN]
+    if stopped is not None:
+        where, which = f"MASTER_PORT {port}", ""
+    elif all(chosen):
+        stopped = chosen[0]
+        where, which = f"ports {CHOSEN[0]} to {CHOSEN[-1]}", ", among which gloo and NCCL choose theirs"
+    if stopped is None:
+        return
+    message = (
+        f"this machine's firewall ({stopped.source}) stops what it sends to its own {where}{which}: whatever address the ranks "
+        "here take, these packets go by lo"
+    )
+    yield check.found(message, fixes=_open_loopback(stopped))
+
+
+def _open_loopback(table: Filter) -> list[Fix]:
+    if table.source == "nft":
+        fix = Fix(
+            "Let the machine reach itself, or ask the administrators to",
+            f"sudo nft insert rule {table.name} {table.start} {'o' if table.outgoing else 'i'}if lo accept",
+            Kind.ADMIN,
+            source="https://netfilter.org/projects/nftables/manpage.html",
+        )
+        return [fix, OPEN[1]]
+    return [LOOPBACK_OUT if table.outgoing else LOOPBACK_IN, OPEN[1]]
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:

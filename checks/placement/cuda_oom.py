@@ -43,6 +43,13 @@ DEVICE = r"\b(?:CUDA|HIP|XPU|NPU)"
 MUCH = 0.1
 """Of the GPU's memory: with less than that in pieces, putting them together would not carry far."""
 # torch.compile and fairseq try, and go on without what did not fit
+OTHERS = {
+    r"\bNPU\b": "NPU",
+    r"\bMPS\b": "GPU",
+    r"\bXPU\b|\b(?:UR|ZE)_RESULT_ERROR_": "XPU",
+    r"\bTPU\b|\bXLA\b|RESOURCE_EXHAUSTED|Resource exhausted|memory space (?:hbm|vmem)": "accelerator",
+}
+"""Words for devices that are none of NVIDIA's, nor of AMD's under the same names; what JAX and XLA say may be any one's."""
 HANDLED = r"Ignoring this choice|[Ee]rror during autotuning|skipping batch"
 
 SMALLER = Fix(
@@ -93,7 +100,7 @@ check = Check(
         # since 2.1 one sentence per number, before that all in brackets
         Symptom(
             rf"{DEVICE} out of memory\. Tried to allocate (?:(?P<huge>more than 1EB)|(?P<asked>{SIZE}))"
-            rf"(?:\.? \(?GPU (?P<gpu>\d+)(?: has a total capac\w+ of|;) (?P<total>{SIZE}))?",
+            rf"(?:\.? \(?[GNX]PU (?P<gpu>\d+)(?: has a total capac\w+ of|;) (?P<total>{SIZE}))?",
             unless=HANDLED,
         ),
         Symptom(
@@ -102,7 +109,7 @@ check = Check(
             unless=HANDLED,
         ),
         # cut off before it
-        rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
+        rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \([GNX]PU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
         # 2.1 to 2.9: what was to list the processes on the full GPU failed in its turn
         r"NVML_SUCCESS == .{1,120}ASSERT FAILED .{1,200}Allocator\.cpp",
         r"MPS backend out of memory",
@@ -114,7 +121,8 @@ check = Check(
         r"memory (?:allocation|mapping) failed with OOM on device (?P<gpu>\d+)",
         r"OutOfMemoryError: Out of memory allocating (?P<asked>[\d,]+ bytes)",  # cupy
         r"RESOURCE_EXHAUSTED: Out of memory while trying to allocate (?P<asked>[\d.]+ ?\w+)",  # JAX, TensorFlow
-        rf"RESOURCE_EXHAUSTED: .{{0,60}}Attempting to (?:allocate|reserve) (?P<asked>{SIZE}|[\d.]+[KMGT])\b",  # XLA
+        rf"(?:RESOURCE_EXHAUSTED|Resource exhausted): .{{0,60}}Attempting to (?:allocate|reserve) (?P<asked>{SIZE}|[\d.]+[KMGT])\b",  # XLA
+        r"\bUR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\b|\bZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY\b",  # Intel's GPUs
         r"Ran out of memory in memory space (?:hbm|vmem)\b",  # XLA's compiler, for a TPU
         r"No available memory for the cache blocks",  # vLLM
         r"No executable batch size found, reached zero",  # accelerate
@@ -137,19 +145,33 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = "an allocation of more than 1 EB was asked for: a size is wrong or negative, and memory is not the fault"
         yield check.found(message, fixes=[SHAPE])
         return
+    kind, usable = _device(sighting.line)
     # The numbers stand in this line, or, where it was wrapped, in the few after it.
     start = sighting.around.find(sighting.line)
     text = sighting.around[max(start, 0) :][:1200]
     asked, total, gpu = groups.get("asked"), groups.get("total"), groups.get("gpu")
-    message = (f"GPU {gpu}" if gpu else "the GPU") + " had no room" + (f" for {asked}" if asked else "")
-    fixes = None
+    message = (
+        (f"{kind} {gpu}" if gpu else f"the {kind}") + " had no room" + (f" for {asked}" if asked else "")
+    )
+    fixes: list[Fix] | None = None
     if total:
         free = _first(rf"of which ({SIZE}) is free", text) or _first(rf"({SIZE}) free", text)
         message += f": {free} of {total} were free" if free else ""
     if asked and total:
         why, fixes = _reason(in_bytes(asked), in_bytes(total), text)
         message += why
-    yield check.found(message, fixes=fixes)
+    yield check.found(message, fixes=[fix for fix in fixes or check.fixes if fix in usable])
+
+
+def _device(line: str) -> tuple[str, list[Fix]]:
+    """Return what kind of device is full, and which fixes it can do with: CUDA's tools and variables are CUDA's own."""
+    everywhere = [SMALLER, GRAPHS, AGAIN, MODEL, SHAPE]
+    for words, kind in OTHERS.items():
+        if re.search(words, line):
+            return kind, everywhere
+    if re.search(r"\bHIP\b", line):
+        return "GPU", [*everywhere, PIECES, OWN_GPU]
+    return "GPU", [*everywhere, LOOK, PIECES, OWN_GPU]
 
 
 def _reason(asked: float, total: float, text: str) -> tuple[str, list[Fix]]:

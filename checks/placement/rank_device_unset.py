@@ -225,6 +225,7 @@ def _last_move(script: Script, wrapper: Thing) -> Call | None:
         # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
         places = [value.made for value in made.value("module").possible() if value.made >= 0]
         before = [call for place in places for call in script.calls[place : place + 1]]
+        before += _in_place(script, made)
     else:
         model = script.innermost(wrapper)
         calls = script.calls if made is None else script.calls[: made.number]
@@ -237,6 +238,21 @@ def _last_move(script: Script, wrapper: Thing) -> Call | None:
         )
         moves = [c for c in itertools.islice(later, 1) if c.receiver.known is Known.THING]
     return moves[-1] if moves else None
+
+
+def _in_place(script: Script, wrapping: Call) -> list[Call]:
+    """Return where what is wrapped, and of which nothing is known, is put onto a device under its name: ``model.to(device)``."""
+    given = wrapping.arguments.get("module")
+    if given is None or given.value.known is not Known.UNKNOWN or not wrapping.reached:
+        return []
+    return [
+        call
+        for call in script.calls[: wrapping.number]
+        if call.text in (f"{given.text}.to", f"{given.text}.cuda")
+        and call.scope == wrapping.scope
+        and not call.used
+        if {*call.conditions} <= {*wrapping.conditions}
+    ]
 
 
 def _on_current(call: Call) -> bool:

@@ -328,7 +328,23 @@ def _super(
     frame.record(f"super.{method}", node, text=f"super().{method}", arguments=arguments, receiver=receiver)
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)
+    if method == "__init__" and frame.program.kind(receiver) == "loader":
+        _made_as(frame, receiver.thing, named(LOADER, method, positional, keywords))
     return UNKNOWN
+
+
+LOADER = "torch.utils.data.DataLoader"
+
+
+def _made_as(frame: Frame, loader: int, given: dict[str, Argument]) -> None:
+    """Let the call that makes an object of the script's own class of loaders have what torch's class is given there."""
+    program = frame.program
+    thing = program.things[loader]
+    data = next((t for t in given["dataset"].value.things), -1) if "dataset" in given else -1
+    program.things[loader] = replace(thing, inner=data if data >= 0 else thing.inner)
+    if 0 <= thing.made < len(program.calls):
+        made = program.calls[thing.made]
+        program.calls[thing.made] = replace(made, arguments={**made.arguments, **given})
 
 
 def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> None:

@@ -32,6 +32,8 @@ class Program:
         """What a value of kind DEFINED means, by its name."""
         self.closures: dict[str, Frame] = {}
         """The frame in which an inner function was defined."""
+        self.guards: dict[ast.AST, tuple[Condition, ...]] = {}
+        """The tests under which an inner function was defined: whoever calls it later comes from there."""
         self.globals: dict[str, Frame] = {}
         """The frame of each file's module level."""
         self.bound: dict[str, int] = {}

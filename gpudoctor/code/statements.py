@@ -100,6 +100,8 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
     else:
         name = f"{frame.scope}.{node.name}"
         frame.program.closures[name] = frame
+        own = frame.conditions[frame.base :]
+        frame.program.guards[node] = tuple(test for test in own if test.kind == "if" and not test.early)
         frame.names[node.name] = frame.program.define(Function(name, node, frame.file))
 
 

@@ -14,7 +14,7 @@ from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, mixed, one_of
 from gpudoctor.code.statements import execute
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
+from gpudoctor.facts import PREFIXES, UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
 
 def trace(file: File) -> Script:
@@ -51,12 +51,21 @@ def trace(file: File) -> Script:
         imports={name: frame.place(node) for name, node in file.imported.items()},
         frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
         notebook=file.source.notebook,
+        spelled=_spelled(program),
         complete=complete,
     )
     vars(
         program
     ).clear()  # it and its frames hold each other: without this, trees would stay until they are collected
     return script
+
+
+def _spelled(program: Program) -> frozenset[str]:
+    """Return the wrappers' prefixes that the files spell out which the program comes through."""
+    files = {id(item.file): item.file for item in (*program.globals.values(), *program.defined.values())}
+    texts = [file.source.text for file in files.values()]
+    prefixes = {*PREFIXES.values()}
+    return frozenset(p for p in prefixes if any(f'"{p}"' in text or f"'{p}'" in text for text in texts))
 
 
 def _bound(method: Function) -> bool:
@@ -107,6 +116,9 @@ def _follow(
     for decorator in function.node.decorator_list:
         text = ast.unparse(decorator)
         frame.contexts += tuple(f"torch.{name}" for name in ("no_grad", "inference_mode") if name in text)
+    guards = program.guards.get(function.node, ())
+    frame.conditions = (*frame.conditions, *(test for test in guards if test not in frame.conditions))
+    frame.base = len(frame.conditions)
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)

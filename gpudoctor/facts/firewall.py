@@ -1,9 +1,13 @@
-"""The packet filter of this machine, as far as it could be read."""
+"""The packet filter of this machine, as far as it could be read.
+
+What a machine sends to itself, to whichever of its addresses, comes in by ``lo``.
+"""
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 
+LOOPBACK = "lo"
 ENDS = {"accept": True, "drop": False, "reject": False}
 
 
@@ -15,13 +19,15 @@ class Rule(Struct, frozen=True, kw_only=True):
     ports: list[tuple[int, int]] = []
     """Destination ports, from and to; empty: all."""
     interface: str = ""
-    """It holds for packets that come in there alone."""
+    """It holds for packets that come in there alone, or go out there."""
+    not_loopback: bool = False
+    """It holds for what comes from other machines, or goes to them (``! -i lo``)."""
     conditional: bool = False
     """It asks for more than that, such as the other side's address: whether it holds is not known."""
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """One table for packets that come in."""
+    """One table for packets that come in, or for those that go out."""
 
     source: str
     """The command that told it: ``nft``, ``iptables``, ``iptables-legacy``, ``ip6tables``, ``ip6tables-legacy``."""
@@ -31,12 +37,14 @@ class Filter(Struct, frozen=True, kw_only=True):
     policy: str = "accept"
     """What becomes of packets that no rule decides on."""
     start: str = "INPUT"
+    outgoing: bool = False
+    """It is asked for packets that this machine sends."""
     chains: dict[str, list[Rule]] = {}
 
     def lets_in(self, port: int, interfaces: Iterable[str] = ()) -> bool | None:
-        """Return whether a connection from another machine comes through to a port; ``None``: that depends.
+        """Return whether a connection comes through to a port; ``None``: that depends.
 
-        `interfaces` are those by which it may come.
+        `interfaces` are those by which it may come or, through an outgoing table, go; ``lo`` is this machine's own.
         """
         answer, certain = self._walk(self.start, port, set(interfaces), set())
         if answer is None:
@@ -49,7 +57,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         for rule in self.chains.get(chain, []) if chain not in seen else []:
             if rule.ports and not any(first <= port <= last for first, last in rule.ports):
                 continue
-            if rule.interface and rule.interface not in by:
+            if (rule.interface and rule.interface not in by) or (rule.not_loopback and by == {LOOPBACK}):
                 continue
             if rule.conditional:
                 certain = certain and rule.target not in ENDS and not self._decides(rule.target)
@@ -70,10 +78,12 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class Firewall(Struct, frozen=True, kw_only=True):
-    """All tables for packets that come in."""
+    """All tables for packets that come in, and for those that go out."""
 
     filters: list[Filter] | None = None
     """``None``: this process may not read them; that takes root."""
+    loopback: bool = False
+    """The rules for what this machine sends to itself are among them; older reports left them out."""
     ufw: bool | None = None
     """``ENABLED`` of ``/etc/ufw/ufw.conf``."""
     firewalld: bool | None = None
@@ -81,6 +91,18 @@ class Firewall(Struct, frozen=True, kw_only=True):
 
     def stops(self, port: int, interfaces: Iterable[str] = (), family: int = 4) -> Filter | None:
         """Return the table that certainly keeps other machines from a port over IPv4 or IPv6, or ``None``."""
-        names = list(interfaces)
-        heard = [f for f in self.filters or [] if f.family in (None, family)]
-        return next((f for f in heard if f.lets_in(port, names) is False), None)
+        return self._first(port, list(interfaces), family, (False,))
+
+    def stops_going_out(self, port: int, interfaces: Iterable[str] = (), family: int = 4) -> Filter | None:
+        """Return the table that certainly keeps this machine from a port of another one, or ``None``."""
+        return self._first(port, list(interfaces), family, (True,))
+
+    def stops_own(self, port: int, family: int = 4) -> Filter | None:
+        """Return the table that certainly keeps this machine from a port of its own, or ``None``."""
+        return self._first(port, [LOOPBACK], family, (False, True)) if self.loopback else None
+
+    def _first(
+        self, port: int, interfaces: list[str], family: int, outgoing: tuple[bool, ...]
+    ) -> Filter | None:
+        heard = [f for f in self.filters or [] if f.family in (None, family) and f.outgoing in outgoing]
+        return next((f for f in heard if f.lets_in(port, interfaces) is False), None)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -15,12 +16,32 @@ ALLOWED = late_pattern(
     r"|(CUDNN|CUBLAS|CUBLASLT|NSIGHT|OFI_NCCL|FI|UCX|RCCL|KMP|NVTE)_\w+|(COMPUTE|OPENCL)_PROFILE|LD_DEBUG"
     r"|MALLOC_(CHECK|PERTURB)_|PYTHON(DEVMODE|MALLOC|TRACEMALLOC|ASYNCIODEBUG)|NVIDIA_TF32_OVERRIDE|USE_LIBUV"
     r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_\w+|MKL_\w+|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
-    r"|OMPI_COMM_WORLD_(RANK|SIZE|LOCAL_RANK|LOCAL_SIZE)"
+    r"|(OMPI_COMM_WORLD|MV2_COMM_WORLD|JSM_NAMESPACE)_(RANK|SIZE|LOCAL_RANK|LOCAL_SIZE)"
+    r"|PMI_(RANK|SIZE)|MPI_LOCAL(RANKID|NRANKS)"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
 )
 # SLURM_JWT, for one, is a key to the whole cluster, and NCCL_PSK the one that encrypts NCCL's traffic.
 SECRET = late_pattern(
     r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|PSK|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)"
+)
+
+
+class MpiNames(NamedTuple):
+    """The variables by which an MPI tells each process which one it is."""
+
+    rank: str
+    size: str
+    local_rank: str
+    local_size: str
+
+
+# Open MPI, MVAPICH, IBM's jsrun; MPICH and Intel MPI by their Hydra, whose first two srun sets, too (--mpi=pmi2).
+MPIS = (
+    *(
+        MpiNames(*(f"{front}_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")))
+        for front in ("OMPI_COMM_WORLD", "MV2_COMM_WORLD", "JSM_NAMESPACE")
+    ),
+    MpiNames("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
 )
 
 
@@ -94,6 +115,11 @@ class Launch(Struct, frozen=True, kw_only=True):
             if 0 <= node < len(counts):
                 return counts[node]
         return self.number("SLURM_NTASKS_PER_NODE")
+
+    @property
+    def mpi(self) -> MpiNames | None:
+        """The names of the MPI that started this process; ``None`` where none did."""
+        return next((names for names in MPIS if self.number(names.size) is not None), None)
 
     @property
     def ranks_here(self) -> int | None:

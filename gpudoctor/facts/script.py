@@ -58,9 +58,19 @@ class Condition(Struct, frozen=True):
         """Whether it may hold on some ranks and not on others because it asks for what this rank computed."""
         return self.value.from_data and not self.value.by_rank
 
+    def _same(self, other: "Condition") -> bool:
+        """Return whether both ask for one value by two names: ``multi``, and ``self.multi`` that was given it."""
+        names = [test.text.rpartition(".")[2] for test in (self, other)]
+        return (
+            names[0] == names[1]
+            and names[0].isidentifier()
+            and self.value == other.value
+            and (self.value.made >= 0 or self.value.text.rpartition(".")[2] == names[0])
+        )
+
     def excludes(self, other: "Condition") -> bool:
         """Whether both cannot hold: the same test and its opposite, or ``device == "cpu"`` and ``"cuda" in device``."""
-        if self.text == other.text:
+        if self.text == other.text or self._same(other):
             return self.negated != other.negated
         if self.negated or other.negated:
             return False
@@ -263,6 +273,8 @@ class Script(Struct, frozen=True, kw_only=True):
     frameworks: tuple[str, ...] = ()
     """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
     notebook: bool = False
+    spelled: frozenset[str] = frozenset()
+    """Prefixes of wrappers' keys (``module.``) that stand written out anywhere in its files, run or not."""
     complete: bool = True
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""
     index: dict[str, list[Call]] = {}

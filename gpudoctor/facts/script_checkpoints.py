@@ -148,7 +148,9 @@ def _own(path: str) -> bool:
 
 
 def strips(script: Script, prefix: str) -> bool:
-    """Return whether a script takes a wrapper's prefix off itself."""
+    """Return whether a script takes a wrapper's prefix off itself: ``if "module." in key:`` is no call."""
+    if prefix in script.spelled:
+        return True
     for call in script.calls:
         if call.method == "consume_prefix_in_state_dict_if_present":
             return True

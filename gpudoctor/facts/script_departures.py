@@ -98,7 +98,9 @@ def unequal(script: Script) -> Iterator[tuple[Place, str, Call]]:
 
 def _differs(script: Script, bounds: list[Value]) -> bool:
     """Return whether a loop's bound comes of a file that some ranks alone have read."""
-    given = [value for value in bounds if _set_by_some(value)]
+    given = [
+        value for value in bounds if _set_by_some(value) or (value.by_rank and value.known is Known.CHOICE)
+    ]
     read = (part for value in given for option in value.possible() for part in (option, *option.items))
     files = (
         script.calls[part.made] for part in read if part.made >= 0 and part.text.startswith("checkpoint[")
@@ -113,7 +115,14 @@ def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
     """
     ways = [(way, named) for way in script.exits if (named := _named(way))]
     met = [call for call in joined(script) if not call.rank_conditions] if ways else []
+    opposite: dict[str, set[tuple[Place, bool]]] = {}
+    for way in script.exits if met else ():
+        if way.kind == "return":
+            tests = (c for c in way.conditions if c.by_rank and not c.early)
+            opposite.setdefault(way.scope, set()).update((c.place, c.negated) for c in tests)
     for way, named in ways:
+        if any((c.place, not c.negated) in opposite.get(way.scope, ()) for c in named):
+            continue  # the other ranks have a return of their own
         around = {c.place for c in way.conditions[:-1] if c not in named}
         after = (call for call in met if call.number >= way.number and call.scope == way.scope)
         call = next((call for call in after if around <= {c.place for c in call.conditions}), None)

@@ -79,7 +79,7 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
+    if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
         if {"lightning", "transformers"} & {*script.frameworks}:
             return False
     elif not script.distributed or (script.frameworks and script.process_group is None):
@@ -92,7 +92,7 @@ def of_several(script: Script, call: Call) -> bool:
     making = [other for other in making if other.reached]
     if making and all(other.spawned for other in making) and not call.spawned:
         return False  # the process that starts the ranks, before or after them
-    if any(_single(condition) for condition in call.conditions) or _in_turn(call):
+    if any(_single(condition) or _of_tpus(condition) for condition in call.conditions) or _in_turn(call):
         return False
     if call.reached:
         return True
@@ -126,6 +126,7 @@ def _making(script: Script, call: Call) -> list[Call]:
         and (call.place.path == script.path or other.place.path == call.place.path)
         and (other.place.path in near or all(c.kind != "if" or c.by_rank for c in other.conditions))
         and not any((c.place, c.negated) in passed and not c.early for c in other.conditions)
+        and not other.excluded(call)
     ]
 
 
@@ -170,6 +171,14 @@ def _single(condition: Condition) -> bool:
     return found is not None and condition.negated is not bool(found["one"])
 
 
+TPUS = late_pattern(r"(?:\b|_)(?:tpus?|xla)(?:\b|_)", re.I)
+
+
+def _of_tpus(condition: Condition) -> bool:
+    """Return whether a test lets through only what runs on TPUs, whose library keeps the ranks apart by itself."""
+    return condition.kind == "if" and not condition.negated and TPUS.search(condition.text) is not None
+
+
 def _never(call: Call) -> bool:
     """Return whether a call stands under a test that is known not to hold: ``if world_size > 1`` with 1 handed over."""
     return any(
@@ -191,6 +200,7 @@ MAKING = frozenset(
         "torch.nn.parallel.DistributedDataParallel",
         "torch.distributed.fsdp.FullyShardedDataParallel",
         "accelerate.Accelerator.prepare",
+        "deepspeed.initialize",
     }
 )
 """Calls that only a program of several ranks makes."""

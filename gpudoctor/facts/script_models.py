@@ -114,7 +114,8 @@ def moved_under(script: Script, call: Call) -> Condition | None:
         return None
     model = script.innermost(wrapper)
     built = script.made_by(model)
-    placing = [c for thing in (wrapper, model) for c in moves(script, thing)]
+    around = [thing for thing in script.of_kind(*WRAPPERS) if script.innermost(thing) == model]
+    placing = [c for thing in (model, *around) for c in moves(script, thing)]
     for test in made.conditions:
         several = test.kind == "if" and SEVERAL.search(test.text) and not (test.early or test.negated)
         if not several or test in call.conditions or built is None or test in built.conditions:

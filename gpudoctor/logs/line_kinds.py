@@ -20,7 +20,8 @@ RESTARTED = late_pattern(
 )
 """What torchrun says of workers that it may start again; where training goes on after it, it did."""
 SETTLED = late_pattern(
-    r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
+    r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)(?!(?: \w+)? ?[:=] *\d)|"
+    r"[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
@@ -78,6 +79,8 @@ STATUS = late_pattern(
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
     # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
     r"^Killing subprocess \d|\bfailed to start\.?$|"
+    # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
+    r"^(?:\*{3} )?MPI_ERRORS_ARE_FATAL\b|^application called MPI_Abort\(|^MPI_ABORT was invoked on rank \d|"
     # IPython, above the frames: the exception has its name in front
     r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
     # kubectl get pods
@@ -225,6 +228,12 @@ IPYTHON = late_pattern(
     r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
 )
 """A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
+LISTED = late_pattern(
+    # XLA: what took the memory that ran out, a line for each; and Horovod: who waits for whom, with what
+    r"^(?:\d+\. )?(?:Size|Unpadded size|Extra memory due to padding|Operator|Shape|XLA label|Allocation type): |"
+    r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
+)
+"""What stands below an error and lists what it is about: part of the message, and no result."""
 PODS = late_pattern(r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d")
 """A row of what kubectl prints of pods: how many of its containers are ready is no measure."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
@@ -266,7 +275,7 @@ def tries_again(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if tries_again(text) or any(words.search(text) for words in (STACK, SETUP, ENDS_OTHERS, PODS)):
+    if tries_again(text) or any(words.search(text) for words in (STACK, SETUP, ENDS_OTHERS, PODS, LISTED)):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +34,8 @@ BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 FULL = re.compile(r"\b100%\|")
 """A bar of which all is done."""
+TERMINATED = "terminate called after throwing an instance of"
+WHAT = "what():"
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
 LINE_MOST = 4000
@@ -161,7 +164,15 @@ def read_lines(
                 bar=bool(BAR.search(body)),
             )
         )
-    return _outdented(lines)
+    return _outdented(_same_process(lines))
+
+
+def _same_process(lines: list[Line]) -> list[Line]:
+    """Give C++'s word that an exception ended a process the rank that the next line, its message, names."""
+    for line, below in pairwise(lines):
+        if line.rank is None and line.text.startswith(TERMINATED) and below.text.startswith(WHAT):
+            line.rank = below.rank
+    return lines
 
 
 def _outdented(lines: list[Line]) -> list[Line]:

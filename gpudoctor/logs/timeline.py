@@ -32,6 +32,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import Frame, Raised
 
 TOP = 5
@@ -67,7 +68,8 @@ class Timeline(Handling):
         went_on = went_on or self._caught_for_certain(line, place)
         if went_on and not self._kept_back(line, place):
             return True
-        handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
+        handled = self._handled(line, place) and not self._over_and_over(line, place)
+        handled = handled or self._tried(line, place) or self._aside(line, place)
         went_on = self._went_on(line, place) or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
 
@@ -76,9 +78,15 @@ class Timeline(Handling):
         raised = self.around(line, place)
         if raised is not None and raised.frames:
             return False
-        informs = ALIVE.search(line.full) is not None and self.goes_on(line)
+        # The last that was printed may be all that came: nothing tells that the process went on from that.
+        informs = ALIVE.search(line.full) is not None and place < self._last_said and self.goes_on(line)
         informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    @functools.cached_property
+    def _last_said(self) -> int:
+        """The place of the last line that a program printed of its own; -1 without any."""
+        return next((p for p in reversed(range(len(self.lines))) if self._ordinary(p)), -1)
 
     @functools.cached_property
     def _quiet_end(self) -> int:
@@ -109,7 +117,9 @@ class Timeline(Handling):
         after = 1 + max(failed, default=-1)
         end = last[after:]
         results = [
-            text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
+            text
+            for _, text in end
+            if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400) and not sentence(text)
         ]
         finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
         own = [x for x in finished if not WRAPPER.search(x, 0, 400) and not PARTING.search(x, 0, 400)]
@@ -148,6 +158,13 @@ class Timeline(Handling):
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    def _over_and_over(self, line: Line, place: int) -> bool:
+        """Return whether a program's last lines all say the same of a failure: it does nothing else."""
+        texts = self.texts[line.name, line.who]
+        at = bisect_left(texts, place, key=lambda row: row[0])
+        last = [text for _, text in texts[max(0, at - ENOUGH + 1) : at + 1]]
+        return at == len(texts) - 1 and len(last) == ENOUGH and len(shapes(last)) == 1
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""

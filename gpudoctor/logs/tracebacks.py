@@ -30,8 +30,9 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit))"
-    r": (?P<message>\S.*)$"
+    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)|"
+    # the plain one at a line's beginning alone: elsewhere the word is a sentence's
+    r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )
 BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception))$")
 """An exception without a message; it counts where the source that raised it, or carets, stand right above it."""

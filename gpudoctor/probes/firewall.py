@@ -1,4 +1,4 @@
-"""Read the rules for packets that come in, where this process may: iptables' and nftables'."""
+"""Read the rules for packets that come in and that go out, where this process may: iptables' and nftables'."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor.facts import Filter, Firewall, Rule
+from gpudoctor.facts.firewall import LOOPBACK
 
 deadline = 15.0
 SECONDS = 4
@@ -21,6 +22,8 @@ COMMANDS = (
 )  # fmt: skip
 MATCHES = frozenset({"tcp", "conntrack", "state", "multiport", "comment"})
 """Matches that are read here."""
+NFT_INTERFACES = ("iifname", "iif", "oifname", "oif")
+HOOKS = ("input", "output")
 NFT_FAMILIES = {"ip": 4, "ip6": 6, "inet": None}
 SILENT = frozenset({"-p", "--comment", "--reject-with"})
 """Options that ask for nothing more."""
@@ -40,6 +43,7 @@ def probe(root: Path = Path("/")) -> Firewall:
         filters += from_nft(answer) if command[0] == "nft" else from_iptables(answer, command[0])
     return Firewall(
         filters=[f for f in filters if f.chains or f.policy != "accept"] if read else None,
+        loopback=read,
         ufw=_ufw(root),
         firewalld=_service(root / "sys/fs/cgroup/system.slice/firewalld.service/cgroup.procs"),
     )
@@ -71,24 +75,33 @@ def _loaded(kind: str, root: Path) -> bool:
 
 def from_iptables(text: str, source: str) -> list[Filter]:
     """Return the filter table that ``iptables -S`` prints."""
-    policy = "accept"
+    policies: dict[str, str] = {}
     chains: dict[str, list[Rule]] = {}
     for line in text.splitlines():
         words = shlex.split(line)
-        if words[:2] == ["-P", "INPUT"]:
-            policy = words[2].lower()
+        if words[:1] == ["-P"]:
+            policies[words[1]] = words[2].lower()
         elif words[:1] == ["-A"]:
             rule = _iptables_rule(words[2:])
             if rule is not None:
                 chains.setdefault(words[1], []).append(rule)
-    # what INPUT never enters, such as docker's chains for forwarding, is left out
-    family = 6 if source.startswith("ip6") else 4
-    return [Filter(source=source, family=family, policy=policy, chains=_reached(chains, "INPUT"))]
+    # what neither enters, such as docker's chains for forwarding, is left out
+    return [
+        Filter(
+            source=source,
+            family=6 if source.startswith("ip6") else 4,
+            policy=policies.get(start, "accept"),
+            start=start,
+            outgoing=start == "OUTPUT",
+            chains=_reached(chains, start),
+        )
+        for start in ("INPUT", "OUTPUT")
+    ]
 
 
 def _iptables_rule(words: list[str]) -> Rule | None:
-    """Read one rule; ``None``: a new TCP connection from elsewhere never meets it, or nothing comes of it."""
-    target, interface, conditional = "", "", False
+    """Read one rule; ``None``: a new TCP connection never meets it, or nothing comes of it."""
+    target, interface, conditional, not_loopback = "", "", False, False
     ports: list[tuple[int, int]] = []
     for option, value in _options(words):
         if option in ("-j", "-g"):
@@ -97,19 +110,21 @@ def _iptables_rule(words: list[str]) -> Rule | None:
             return None
         elif option in ("--dport", "--dports"):
             ports = [_range(part) for part in value.split(",")]
-        elif option == "-i":
+        elif option in ("-i", "-o"):
             interface = value
+        elif option in ("!-i", "!-o") and value == LOOPBACK:
+            not_loopback = True
         elif option in ("--ctstate", "--state"):
             if "NEW" not in value.split(","):
                 return None
-        elif (option, value) != ("!-i", "lo") and not (
-            option in SILENT or (option == "-m" and value in MATCHES)
-        ):
+        elif not (option in SILENT or (option == "-m" and value in MATCHES)):
             conditional = True
-    if interface == "lo" or not target or target in NOTHING:
+    if not target or target in NOTHING:
         return None
     low = target.lower() if target in ("ACCEPT", "DROP", "REJECT", "RETURN") else target
-    return Rule(target=low, ports=ports, interface=interface, conditional=conditional)
+    return Rule(
+        target=low, ports=ports, interface=interface, not_loopback=not_loopback, conditional=conditional
+    )
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
@@ -125,7 +140,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def from_nft(text: str) -> list[Filter]:
-    """Return the base chains at the hook ``input`` of ``nft -j list ruleset``."""
+    """Return the base chains at the hooks ``input`` and ``output`` of ``nft -j list ruleset``."""
     try:
         told = json.loads(text).get("nftables", [])
     except ValueError:
@@ -134,7 +149,7 @@ def from_nft(text: str) -> list[Filter]:
     apart: set[tuple[str, str]] = set()
     bases = []
     for one in told:
-        if "chain" in one and one["chain"].get("hook") == "input" and one["chain"].get("type") == "filter":
+        if "chain" in one and one["chain"].get("hook") in HOOKS and one["chain"].get("type") == "filter":
             bases.append(one["chain"])
         elif "rule" in one:
             body = one["rule"]
@@ -152,6 +167,7 @@ def from_nft(text: str) -> list[Filter]:
             name=f"{base['family']} {base['table']}",
             policy=base.get("policy", "accept"),
             start=base["name"],
+            outgoing=base["hook"] == "output",
             chains=_reached(chains.get((base["family"], base["table"]), {}), base["name"]),
         )
         for base in bases
@@ -166,7 +182,7 @@ def _by_family(parts: list[dict[str, Any]]) -> bool:
 
 
 def _nft_rule(parts: list[dict[str, Any]]) -> Rule | None:
-    target, ports, interface, conditional = "", [], "", False
+    target, ports, interface, conditional, not_loopback = "", [], "", False, False
     for part in parts:
         if "match" in part:
             kind, value = _matched(part["match"])
@@ -176,6 +192,7 @@ def _nft_rule(parts: list[dict[str, Any]]) -> Rule | None:
                 ports = value
             elif kind == "interface":
                 interface = value
+            not_loopback = not_loopback or kind == "not loopback"
             conditional = conditional or kind == "other"
         elif "jump" in part or "goto" in part:
             target = str({**part.get("goto", {}), **part.get("jump", {})}.get("target", ""))
@@ -183,9 +200,11 @@ def _nft_rule(parts: list[dict[str, Any]]) -> Rule | None:
             target = next(iter(part))
         elif not part.keys() & {"counter", "log", "comment"}:
             conditional = True
-    if interface == "lo" or not target:
+    if not target:
         return None
-    return Rule(target=target, ports=ports, interface=interface, conditional=conditional)
+    return Rule(
+        target=target, ports=ports, interface=interface, not_loopback=not_loopback, conditional=conditional
+    )
 
 
 def _matched(match: dict[str, Any]) -> tuple[str, Any]:
@@ -194,8 +213,10 @@ def _matched(match: dict[str, Any]) -> tuple[str, Any]:
     payload, meta = left.get("payload", {}), left.get("meta", {}).get("key", "")
     if payload.get("field") == "dport" and same:
         return ("ports", _nft_ports(right)) if payload.get("protocol") in ("tcp", "th") else ("never", None)
-    if meta in ("iifname", "iif") and same and isinstance(right, str) and "*" not in right:
+    if meta in NFT_INTERFACES and same and isinstance(right, str) and "*" not in right:
         return "interface", right
+    if meta in NFT_INTERFACES and match.get("op") == "!=" and right == LOOPBACK:
+        return "not loopback", None
     if meta in ("l4proto", "nfproto") or payload.get("field") in ("protocol", "nexthdr"):
         values = right.get("set", []) if isinstance(right, dict) else [right]
         fits = bool({"tcp", "ipv4", 6} & set(values)) is same

@@ -2,6 +2,28 @@
 
 FLAGGED = [
     """
+import argparse
+import deepspeed
+from parts import Net, data
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=-1)
+parser = deepspeed.add_config_arguments(parser)
+args = parser.parse_args()
+net = Net()
+engine, _, loader, _ = deepspeed.initialize(args=args, model=net, model_parameters=net.parameters(), training_data=data)
+for epoch in range(3):
+    for x in loader:
+        loss = engine(x)
+        engine.backward(loss)
+        engine.step()
+    with open("log.txt", "a") as log:  # <-
+        log.write(f"{epoch} {loss.item()}")
+    if engine.local_rank == 0:
+        with open("best.txt", "a") as best:
+            best.write(str(epoch))
+""",
+    """
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp

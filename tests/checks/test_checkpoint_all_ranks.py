@@ -111,6 +111,51 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(torch.nn.Linear(2, 2))
+if is_torch_xla_available():
+    torch.save({"step": 7}, "state.pt")
+elif dist.get_rank() == 0:
+    torch.save({"step": 7}, "state.pt")
+dist.destroy_process_group()
+""",
+    """
+import torch
+from accelerate import Accelerator
+from transformers import AutoModel
+
+accelerator = Accelerator()
+model = accelerator.prepare(AutoModel.from_pretrained("bert-base-cased"))
+accelerator.wait_for_everyone()
+accelerator.unwrap_model(model).save_pretrained("out", save_function=accelerator.save)
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+class Parallel:
+    def __init__(self, several, model):
+        self.several = several
+        if several:
+            torch.distributed.init_process_group("nccl")
+            rank = int(os.environ["LOCAL_RANK"])
+            torch.cuda.set_device(rank)
+            model = DistributedDataParallel(model.cuda(), device_ids=[rank])
+        self.model = model
+
+    def save(self):
+        if self.several:
+            if torch.distributed.get_rank() == 0:
+                torch.save(self.model.module.state_dict(), "model.pt")
+        else:
+            torch.save(self.model.state_dict(), "model.pt")
+""",
+    """
 # a process group of one process
 import torch
 import torch.distributed as dist

@@ -54,6 +54,48 @@ def test_no_device_no_finding():
 
 FLAGGED = [
     """
+import sys
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Model:
+    def __init__(self, several, rank):
+        self.net = torch.nn.Linear(2, 2).cuda(rank)
+        if several:
+            self.net = DistributedDataParallel(self.net, device_ids=[rank])
+
+    def load(self, path):
+        self.net.load_state_dict(torch.load(path, weights_only=True))  # <-
+
+def train(rank, size):
+    torch.cuda.set_device(rank)
+    if size > 1:
+        dist.init_process_group("nccl", init_method="tcp://localhost:29511", rank=rank, world_size=size)
+    model = Model(size > 1, rank)
+    model.load("last.pt")
+    model.net(torch.rand(2, 2).cuda()).sum().backward()
+    if size > 1:
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    size = torch.cuda.device_count()
+    if size == 1:
+        train(0, 1)
+    else:
+        torch.multiprocessing.spawn(train, args=(size,), nprocs=size)
+""",
+    """
+import torch
+from accelerate import Accelerator
+from parts import Net, loader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(Net(), loader)
+state = torch.load("last.pt")  # <-
+accelerator.unwrap_model(model).load_state_dict(state)
+""",
+    """
 import torch
 import torch.distributed as dist
 

@@ -121,6 +121,47 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import argparse
+import os
+import deepspeed
+import torch
+
+parser = deepspeed.add_config_arguments(argparse.ArgumentParser())
+parser.add_argument("--local_rank", type=int, default=-1)
+args = parser.parse_args()
+data = torch.utils.data.TensorDataset(torch.rand(64, 4))
+net = torch.nn.Linear(4, 1)
+engine, optimizer, loader, _ = deepspeed.initialize(
+    args=args, model=net, model_parameters=net.parameters(), training_data=data
+)
+if not os.path.exists("runs/one"):
+    os.makedirs("runs/one")  # <-
+for batch in loader:
+    loss = engine(batch[0].to(engine.device)).sum()
+    engine.backward(loss)
+    engine.step()
+""",
+    """
+import os, time, torch, torch.distributed as dist
+from datetime import datetime
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Run:
+    def __init__(self, root):
+        self.folder = os.path.join(root, datetime.now().strftime("%m%d-%H%M%S"))
+        os.makedirs(self.folder)  # <-
+    def save(self, net):
+        torch.save(net.module.state_dict(), os.path.join(self.folder, f"net{dist.get_rank()}.pt"))
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    run = Run("runs")
+    net = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[local])
+    net(torch.rand(2, 4).cuda()).sum().backward()
+    run.save(net)
+    dist.destroy_process_group()
+main()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -298,6 +339,26 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os, time, torch, torch.distributed as dist
+from datetime import datetime
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Run:
+    def __init__(self, root):
+        self.folder = os.path.join(root, datetime.now().strftime("%m%d-%H%M%S-%f"))
+        os.makedirs(self.folder)
+    def save(self, net):
+        torch.save(net.module.state_dict(), os.path.join(self.folder, f"net{dist.get_rank()}.pt"))
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    run = Run("runs")
+    net = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[local])
+    net(torch.rand(2, 4).cuda()).sum().backward()
+    run.save(net)
+    dist.destroy_process_group()
+main()
+""",
     """
 import torch
 

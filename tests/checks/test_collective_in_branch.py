@@ -2,6 +2,30 @@
 
 FLAGGED = [
     """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def load(path, model, rank):
+    if rank != 0:
+        return 0
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    model.module.load_state_dict(state["net"])
+    return state["epoch"] + 1
+def main():
+    dist.init_process_group("nccl")
+    rank = dist.get_rank(); local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[local])
+    start = load("last.pt", model, rank)
+    data = torch.utils.data.TensorDataset(torch.rand(8, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    loader = torch.utils.data.DataLoader(data, sampler=sampler)
+    for epoch in range(start, 10):  # <-
+        sampler.set_epoch(epoch)
+        for x, in loader:
+            model(x.cuda()).sum().backward()
+    dist.destroy_process_group()
+main()
+""",
+    """
 import os
 import numpy as np
 import torch
@@ -896,6 +920,76 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def load(path, model, rank):
+    if rank != 0:
+        return 0
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    model.module.load_state_dict(state["net"])
+    return state["epoch"] + 1
+def main():
+    dist.init_process_group("nccl")
+    rank = dist.get_rank(); local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[local])
+    found = [load("last.pt", model, rank)]
+    dist.broadcast_object_list(found, src=0)
+    start = found[0]
+    data = torch.utils.data.TensorDataset(torch.rand(8, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    loader = torch.utils.data.DataLoader(data, sampler=sampler)
+    for epoch in range(start, 10):
+        sampler.set_epoch(epoch)
+        for x, in loader:
+            model(x.cuda()).sum().backward()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def load(path, model, rank):
+    if rank != 0:
+        return 0
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    model.module.load_state_dict(state["net"])
+    return state["epoch"] + 1
+def main():
+    dist.init_process_group("nccl")
+    rank = dist.get_rank(); local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    model = DDP(torch.nn.Linear(4, 1).cuda(), device_ids=[local])
+    start = torch.tensor(load("last.pt", model, rank)).cuda()
+    dist.broadcast(start, src=0)
+    start = start.item()
+    data = torch.utils.data.TensorDataset(torch.rand(8, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    loader = torch.utils.data.DataLoader(data, sampler=sampler)
+    for epoch in range(start, 10):
+        sampler.set_epoch(epoch)
+        for x, in loader:
+            model(x.cuda()).sum().backward()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def share(state, group):
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor):
+            return state
+        tensor = state.cuda()
+    else:
+        if isinstance(state, torch.Tensor):
+            return state
+        elif state is None:
+            return None
+        tensor = torch.zeros(3).cuda()
+    dist.broadcast(tensor, src=0)
+    return tensor
+""",
     """
 import os
 import torch

@@ -16,6 +16,11 @@ OLD = (
     "allocated; 14.75 MiB free; 9.62 GiB reserved in total by PyTorch)"
 )
 MESSAGE = "the GPU had no room"
+ACCELERATOR = "the accelerator had no room"
+NPU = (
+    "RuntimeError: NPU out of memory. Tried to allocate 5.03 GiB (NPU 3; 60.96 GiB total capacity; 49.47 GiB already "
+    "allocated; 49.47 GiB current active; 1.32 GiB free; 52.55 GiB reserved in total by PyTorch)"
+)
 NEW_IN_PIECES = NEW.replace("70.10", "60.10").replace("600.00 MiB", "14.20 GiB")
 OLD_IN_PIECES = OLD.replace("9.61", "8.12")
 TOO_LARGE_FOR_ANY = NEW.replace("2.00 GiB", "148.00 GiB", 1)
@@ -78,13 +83,18 @@ EXAMPLES = {
         MESSAGE + " for 1,024 bytes"
     ),
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.": (
-        MESSAGE + " for 8589934592 bytes"
+        ACCELERATOR + " for 8589934592 bytes"
+    ),
+    "RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)": "the XPU had no room",
+    NPU: "NPU 3 had no room for 5.03 GiB: 1.32 GiB of 60.96 GiB were free",
+    "2: Resource exhausted: Attempting to allocate 12.50M. That was not possible. There are 9.10M free.; (0x0x0_HBM0)": (
+        ACCELERATOR + " for 12.50M"
     ),
     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 196.00M. That was not possible.": (
-        MESSAGE + " for 196.00M"
+        ACCELERATOR + " for 196.00M"
     ),
     "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 21.90G of 7.48G hbm.": (
-        MESSAGE
+        ACCELERATOR
     ),
     "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`": MESSAGE,
     "RuntimeError: No executable batch size found, reached zero.": MESSAGE,
@@ -132,6 +142,31 @@ NOT_THIS = [
 )
 def test_the_numbers_tell_what_helps_first(text, summary):
     assert matches(text, [CHECK])[0].finding.fixes[0].summary.startswith(summary)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NPU,
+        NPU.replace("52.55", "59.55"),
+        "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm",
+        "XPU out of memory.",
+    ],
+)
+def test_a_device_that_is_not_nvidia_s_gets_none_of_cuda_s_tools_and_variables(text):
+    fixes = matches(text, [CHECK])[0].finding.fixes
+    assert len(fixes) > 2
+    assert not any(
+        word in fix.command
+        for fix in fixes
+        for word in ("nvidia-smi", "torch.cuda", "PYTORCH_CUDA_ALLOC_CONF")
+    )
+
+
+def test_amd_s_gpus_have_torch_s_names_and_not_nvidia_s_tools():
+    commands = [fix.command for fix in matches(HIP, [CHECK])[0].finding.fixes]
+    assert any("expandable_segments" in command for command in commands)
+    assert not any("nvidia-smi" in command for command in commands)
 
 
 def test_until_torch_1_3_the_cache_was_counted_beside_what_is_allocated():

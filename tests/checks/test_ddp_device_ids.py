@@ -59,6 +59,23 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def run(rank):
+    dist.init_process_group("gloo", init_method="env://")
+    device = "cpu"
+    model = torch.nn.Linear(3, 1).to(device)
+    model = DDP(model, device_ids=[rank])  # <-
+    model(torch.randn(3, 3)).sum().backward()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    import os
+    run(int(os.environ["LOCAL_RANK"]))
+""",
+    """
+import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(rank):

@@ -1,6 +1,12 @@
 """deepspeed-batch: seen in logs."""
 
 EXAMPLES = {
+    (
+        "ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values:\n"
+        "- ds train_batch_size=64 vs hf train_batch_size (calculated)=16"
+    ): (
+        "DeepSpeed's configuration says train_batch_size=64, and the Trainer's arguments say train_batch_size (calculated)=16"
+    ),
     "train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size2 != 1 * 1 * 1": (
         "train_batch_size is 2, and 1 samples x 1 steps x 1 rank are 1"
     ),

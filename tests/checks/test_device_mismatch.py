@@ -282,6 +282,23 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 ]
 FINE = [
     """
+import torch
+from torch import nn
+from parts import args, grouped, loader
+
+torch.cuda.set_device(args.local_rank)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(3, 1)
+if grouped():
+    model.to(device)
+    model = nn.parallel.DistributedDataParallel(model)
+else:
+    model = nn.DataParallel(model)
+    model.to(device)
+for x in loader:
+    model(x.to(device)).sum().backward()
+""",
+    """
 # a loss without parameters computes where its input is
 import torch
 from torch import nn

@@ -27,7 +27,9 @@ EXAMPLES = {
     "RuntimeError: [enforce fail at inline_container.cc:445] . PytorchStreamWriter failed writing file data/176: file write failed": (
         MESSAGE + " or went away while data/176 was written"
     ),
-    "RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 704 vs 598": MESSAGE,
+    "RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 704 vs 598": (
+        MESSAGE + ", or a limit on the size of a file is reached: unexpected pos 704 vs 598"
+    ),
     "OSError: Not enough disk space. Needed: 12.3 GiB (download: 4.1 GiB, generated: 8.2 GiB, post-processed: Unknown size)": (
         MESSAGE + ": 12.3 GiB are needed"
     ),

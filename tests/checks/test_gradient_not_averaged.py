@@ -299,6 +299,26 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from wrapper import DDPWithoutStops
+
+def train(rank, size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)
+    model = DDPWithoutStops(torch.nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(10):
+        optimizer.zero_grad()
+        model(torch.randn(3, 3)).sum().backward()
+        model.finish_gradient_synchronization()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=2, args=(2,))
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

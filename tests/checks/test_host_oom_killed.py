@@ -17,6 +17,9 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "Refer to the documentation on how to address the out of memory issue: https://docs.ray.io/en/latest/oom.html.": (
+        "a process was killed because the host's memory ran out: out of memory issue"
+    ),
     "=   EXIT CODE: 9": "a process was killed (9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Running it results in return code = -9": "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     (

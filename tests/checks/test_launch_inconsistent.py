@@ -35,6 +35,16 @@ def gpus(count):
         ({"WORLD_SIZE": "8", "RANK": "1", "LOCAL_RANK": "3"}, "LOCAL_RANK is 3 and RANK 1"),
         ({**TORCHRUN, "GROUP_WORLD_SIZE": "1", "GROUP_RANK": "0"}, "one node"),
         ({**TORCHRUN, "GROUP_WORLD_SIZE": "32"}, "GROUP_WORLD_SIZE is 32"),
+        ({**TORCHRUN, "WORLD_SIZE": "8", "RANK": "3"}, "too few are left for 1 other node"),
+        (
+            {**TORCHRUN, "WORLD_SIZE": "10", "GROUP_WORLD_SIZE": "4", "RANK": "9"},
+            "too few are left for 3 other nodes",
+        ),
+        (
+            {**TORCHRUN, "WORLD_SIZE": "12", "RANK": "11"},
+            "RANK is 11, and node 1 with 8 ranks and LOCAL_RANK 3 makes 7",
+        ),
+        ({**TORCHRUN, "WORLD_SIZE": "12", "GROUP_RANK": "0"}, "makes 3"),
         ({**TORCHRUN, "RANK": "3"}, "RANK is 3, and node 1 with 8 ranks and LOCAL_RANK 3 makes 11"),
         ({**TASK, "RANK": "0", "WORLD_SIZE": "8"}, "RANK is 0 in the task whose SLURM_PROCID is 5"),
         ({**TASK, "RANK": "5", "LOCAL_RANK": "0", "WORLD_SIZE": "8"}, "LOCAL_RANK is 0 in the task"),
@@ -59,7 +69,8 @@ def test_more_ranks_than_gpus():
         {},
         TORCHRUN,
         {**TORCHRUN, **TASK},  # srun torchrun: RANK is not SLURM_PROCID
-        {**TORCHRUN, "WORLD_SIZE": "12"},  # four ranks on the other node
+        {**TORCHRUN, "WORLD_SIZE": "12", "RANK": "7"},  # four ranks on the other node
+        {**TORCHRUN, "WORLD_SIZE": "20", "GROUP_WORLD_SIZE": "3", "RANK": "5"},  # in the middle: anywhere
         {"RANK": "1", "WORLD_SIZE": "2", "MASTER_PORT": "23456"},  # PyTorchJob, per node
         {**TASK, "RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8"},
         {**TASK, "RANK": "0", "WORLD_SIZE": "1"},  # each task by itself
@@ -85,6 +96,13 @@ def mpi(size, rank, **variables):
         (mpi(2, 1, WORLD_SIZE="16", RANK="9", LOCAL_WORLD_SIZE="8"), ""),  # a launcher in each process
         (mpi(2, 1, WORLD_SIZE="16", RANK="9", GROUP_RANK="1"), ""),  # torchrun
         (mpi(8, 5), ""),
+        (
+            mpi(8, 5, WORLD_SIZE="8", RANK="5", LOCAL_RANK="0", OMPI_COMM_WORLD_LOCAL_RANK="1"),
+            "LOCAL_RANK is 0 in",
+        ),
+        ({"PMI_SIZE": "8", "PMI_RANK": "5", "WORLD_SIZE": "8", "RANK": "0"}, "whose PMI_RANK is 5"),
+        ({"PMI_SIZE": "1", "PMI_RANK": "0", "WORLD_SIZE": "8", "RANK": "3"}, ""),
+        ({"MV2_COMM_WORLD_SIZE": "4", "WORLD_SIZE": "6"}, "mpirun started 4 processes (MV2_COMM_WORLD_SIZE)"),
     ],
 )
 def test_mpiruns_ranks(variables, says):

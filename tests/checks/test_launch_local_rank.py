@@ -43,6 +43,20 @@ NOT_THIS = [
 FLAGGED = [
     """
 import argparse
+import deepspeed
+from parts import Net, data
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config", default="ds.json")
+args = parser.parse_args()  # <-
+net = Net()
+engine, _, loader, _ = deepspeed.initialize(args=args, model=net, model_parameters=net.parameters(), training_data=data, config=args.config)
+for x in loader:
+    engine.backward(engine(x))
+    engine.step()
+""",
+    """
+import argparse
 from restoration.dist import init_dist
 
 def options():
@@ -136,6 +150,35 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import argparse
+import deepspeed
+from parts import Net, add_options, data
+
+parser = argparse.ArgumentParser()
+add_options(parser)
+args = parser.parse_args()
+net = Net()
+engine, _, loader, _ = deepspeed.initialize(args=args, model=net, model_parameters=net.parameters(), training_data=data)
+for x in loader:
+    engine.backward(engine(x))
+    engine.step()
+""",
+    """
+import argparse
+import deepspeed
+from parts import Net, data
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=-1)
+parser = deepspeed.add_config_arguments(parser)
+args = parser.parse_args()
+net = Net()
+engine, _, loader, _ = deepspeed.initialize(args=args, model=net, model_parameters=net.parameters(), training_data=data)
+for x in loader:
+    engine.backward(engine(x))
+    engine.step()
+""",
     """
 import argparse
 from restoration.dist import init_dist

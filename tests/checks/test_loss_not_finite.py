@@ -2,6 +2,9 @@
 
 MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
+    " iteration   12/  100 | consumed samples:  96 | loss scale: 1.0 | grad norm: nan | number of nan iterations:   0 |": (
+        MESSAGE
+    ),
     "Loss is nan, stopping training": MESSAGE,
     "FloatingPointError: Loss became infinite or NaN at iteration=12!": (
         "the loss or a gradient is no longer finite at iteration 12"

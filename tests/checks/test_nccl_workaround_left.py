@@ -100,3 +100,29 @@ def test_a_file_is_named() -> None:
 def test_without_the_launch_nobody_can_tell() -> None:
     result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot())
     assert result.status is CheckStatus.UNKNOWN
+
+
+FLAGGED = [
+    """
+import os
+import torch
+
+os.environ["NCCL_P2P_DISABLE"] = "1"  # <-
+os.environ["NCCL_DEBUG"] = "WARN"
+torch.distributed.init_process_group("nccl")
+torch.distributed.destroy_process_group()
+""",
+]
+
+FINE = [
+    """
+import os
+import torch
+
+if "RTX 40" in torch.cuda.get_device_name():
+    os.environ["NCCL_P2P_DISABLE"] = "1"
+os.environ["NCCL_IB_DISABLE"] = "0"
+torch.distributed.init_process_group("nccl")
+torch.distributed.destroy_process_group()
+""",
+]

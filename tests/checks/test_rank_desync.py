@@ -2,6 +2,10 @@
 
 MESSAGE = "not every rank came to a common call"
 EXAMPLES = {
+    "HorovodAllreduce_acc_0 [missing ranks: 1, 3]": MESSAGE + "; missing: rank 1, 3",
+    "RuntimeError: [1] is setting up NCCL communicator and retreiving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Timeout waiting for key: default_pg/0/0 after 60000 ms": (
+        MESSAGE + "; missing: rank 0"
+    ),
     "Ranks 1, 2 failed to pass monitoredBarrier in 120000 ms": (
         MESSAGE + " for 120000 ms; missing: rank 1, 2"
     ),

@@ -58,6 +58,23 @@ def test_unknown():
 
 FLAGGED = [
     """
+import torch
+from torch import distributed, nn
+from parts import args, factory, grouped, loader
+
+if args.world_size > 1:
+    distributed.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=args.rank)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = factory(args.name)
+if grouped():
+    model.to(device)  # <-
+    model = nn.parallel.DistributedDataParallel(model)
+else:
+    model.to(device)
+for x in loader:
+    model(x.to(device)).sum().backward()
+""",
+    """
 import deepspeed
 from palm import PaLM
 
@@ -241,6 +258,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def work(rank, size, prepared):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    prepared.cuda()
+    prepared = torch.nn.parallel.DistributedDataParallel(prepared, device_ids=[rank])
+    prepared(torch.rand(2, 2).to(rank)).sum().backward()
+    dist.destroy_process_group()
+""",
     """
 # on one GPU the same function is called for rank 0, and there is no process group
 import torch

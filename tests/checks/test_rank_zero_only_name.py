@@ -2,6 +2,54 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+class Run:
+    def __init__(self, model):
+        self.rank = dist.get_rank()
+        self.model = torch.nn.parallel.DistributedDataParallel(model)
+        if self.rank == 0:
+            self.writer = SummaryWriter()
+
+    def fit(self):
+        for step in range(100):
+            loss = self.model(torch.rand(2, 4)).sum()
+            loss.backward()
+            self.writer.add_scalar("step", step)  # <-
+
+dist.init_process_group("gloo")
+Run(torch.nn.Linear(4, 1)).fit()
+dist.destroy_process_group()
+""",
+    """
+import copy
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+        if self.is_main:
+            self.average = copy.deepcopy(model)
+
+    @property
+    def is_main(self):
+        return self.accelerator.is_main_process
+
+    def save(self, path):
+        if not self.is_main:
+            return
+        torch.save({"average": self.average.state_dict()}, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu", weights_only=True)
+        self.average.load_state_dict(held["average"])  # <-
+""",
+    """
 import torch.distributed as dist
 from torch.hub import load_state_dict_from_url
 
@@ -61,6 +109,86 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+class Run:
+    def __init__(self, model):
+        self.rank = dist.get_rank()
+        self.model = torch.nn.parallel.DistributedDataParallel(model)
+        if self.rank == 0:
+            self.writer = SummaryWriter()
+
+    def fit(self):
+        for step in range(100):
+            loss = self.model(torch.rand(2, 4)).sum()
+            loss.backward()
+            self.log(step)
+
+    def log(self, step):
+        if self.rank == 0:
+            self.writer.add_scalar("step", step)
+
+dist.init_process_group("gloo")
+Run(torch.nn.Linear(4, 1)).fit()
+dist.destroy_process_group()
+""",
+    """
+import copy
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+        if self.is_main:
+            self.average = copy.deepcopy(model)
+        else:
+            self.average = copy.deepcopy(model)
+
+    @property
+    def is_main(self):
+        return self.accelerator.is_main_process
+
+    def save(self, path):
+        if not self.is_main:
+            return
+        torch.save({"average": self.average.state_dict()}, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu", weights_only=True)
+        self.average.load_state_dict(held["average"])
+""",
+    """
+import copy
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+        if self.is_main:
+            self.average = copy.deepcopy(model)
+
+    @property
+    def is_main(self):
+        return self.accelerator.is_main_process
+
+    def save(self, path):
+        if not self.is_main:
+            return
+        torch.save({"average": self.average.state_dict()}, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu", weights_only=True)
+        if self.is_main:
+            self.average.load_state_dict(held["average"])
+""",
     """
 import torch.distributed as dist
 from torch.hub import load_state_dict_from_url

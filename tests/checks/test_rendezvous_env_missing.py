@@ -153,3 +153,33 @@ def test_port_0_is_free_on_rank_0_alone():
 
 def test_unknown():
     assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].reason == "launch: not in this report"
+
+
+FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+rank, size = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
+torch.cuda.set_device(int(os.environ["SLURM_LOCALID"]))
+dist.init_process_group("nccl", rank=rank, world_size=size)  # <-
+dist.destroy_process_group()
+""",
+]
+
+FINE = [
+    """
+import os
+import subprocess
+import torch
+import torch.distributed as dist
+
+rank, size = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
+torch.cuda.set_device(int(os.environ["SLURM_LOCALID"]))
+nodes = subprocess.check_output(["scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"]], text=True)
+os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = nodes.split()[0], "23456"
+dist.init_process_group("nccl", rank=rank, world_size=size)
+dist.destroy_process_group()
+""",
+]

@@ -184,6 +184,47 @@ def test_the_own_firewall() -> None:
     assert "to ports 32768 to 60999, among which gloo and NCCL choose theirs" in finding.message
 
 
+def test_a_firewall_between_the_ranks_of_one_machine() -> None:
+    local = Resolution(name="127.0.0.1", addresses=["127.0.0.1"])
+    facts = {
+        "names": Names(own=OWN, master=local),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables={"MASTER_PORT": "29500", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"}),
+    }
+    drop = Rule(target="drop", ports=[(29500, 29500)], interface="lo")
+    stops = Filter(source="iptables", chains={"INPUT": [drop]})
+    _, [finding] = run(**facts, firewall=Firewall(filters=[stops], loopback=True))
+    assert "stops what it sends to its own MASTER_PORT 29500: " in finding.message
+    assert finding.fixes[0].command == "sudo iptables -I INPUT -i lo -j ACCEPT"
+    assert run(**facts, firewall=Firewall(filters=[stops]))[1] == []  # of a report that left such rules out
+    table = Filter(source="nft", name="inet mine", policy="drop", start="out", outgoing=True)
+    _, [finding] = run(
+        names=Names(own=OWN),
+        interfaces=facts["interfaces"],
+        firewall=Firewall(filters=[table], loopback=True),
+    )
+    assert "its own ports 32768 to 60999, among which gloo and NCCL choose theirs: " in finding.message
+    assert finding.fixes[0].command == "sudo nft insert rule inet mine out oif lo accept"
+    welcome = Rule(target="accept", interface="lo")
+    usual = Filter(source="iptables", policy="drop", chains={"INPUT": [welcome]})
+    assert run(**facts, firewall=Firewall(filters=[usual], loopback=True))[1] == []
+
+
+def test_nothing_goes_out_to_rank_0() -> None:
+    drop = Rule(target="reject", ports=[(29500, 29500)])
+    table = Filter(source="iptables", start="OUTPUT", outgoing=True, chains={"OUTPUT": [drop]})
+    elsewhere = Resolution(name="10.0.0.9", addresses=["10.0.0.9"])
+    facts = {
+        "names": Names(own=OWN, master=elsewhere),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables={"MASTER_PORT": "29500", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}),
+    }
+    _, [finding] = run(**facts, firewall=Firewall(filters=[table], loopback=True))
+    assert finding.message == (
+        "this machine's firewall (iptables) lets nothing out to MASTER_PORT 29500 of another node"
+    )
+
+
 def test_unknown() -> None:
     assert run()[0].reason == "names: not in this report"
 

@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.facts import Gpu, Gpus, Host, Limit
 from gpudoctor.guard import examine
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
@@ -94,3 +95,11 @@ def test_passed(limits, facts):
 
 def test_unknown():
     assert run({})[0].status is CheckStatus.UNKNOWN
+
+
+def test_too_many_mappings_have_a_limit_of_their_own():
+    text = "RuntimeError: unable to mmap 24 bytes from file </torch_7_8_9>: Cannot allocate memory (12)"
+    fixes = matches(text, [CHECK])[0].finding.fixes
+    assert "vm.max_map_count" in fixes[0].command
+    other = "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory"
+    assert not any("max_map_count" in fix.command for fix in matches(other, [CHECK])[0].finding.fixes)

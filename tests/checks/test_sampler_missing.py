@@ -2,6 +2,45 @@
 
 FLAGGED = [
     """
+import torch
+import torchvision
+from accelerate import Accelerator
+from parts import Net
+
+def cycle(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+accelerator = Accelerator()
+data = torchvision.datasets.MNIST("mnist", transform=torchvision.transforms.ToTensor())
+batches = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True)  # <-
+batches = cycle(batches)
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
+for step in range(1000):
+    x, y = next(batches)
+    loss = model(x, y)
+    accelerator.backward(loss)
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    """
+import deepspeed
+from torch.utils.data import DataLoader
+from parts import Articles, Net
+
+loader = DataLoader(Articles("train.csv"), batch_size=8, shuffle=True)  # <-
+net = Net()
+engine, optimizer, _, _ = deepspeed.initialize(model=net, model_parameters=net.parameters(), config="ds.json")
+for epoch in range(2):
+    for x, y in loader:
+        loss = engine(x.to(engine.device), y.to(engine.device))
+        engine.backward(loss)
+        engine.step()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -197,6 +236,22 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import deepspeed
+from torch.utils.data import DataLoader
+from parts import Articles, Net
+
+articles = Articles("train.csv")
+looked_at = DataLoader(articles, batch_size=8, shuffle=True)
+print(sum(len(x) for x, y in looked_at))
+net = Net()
+engine, optimizer, loader, _ = deepspeed.initialize(model=net, model_parameters=net.parameters(), config="ds.json", training_data=articles)
+for epoch in range(2):
+    for x, y in loader:
+        loss = engine(x.to(engine.device), y.to(engine.device))
+        engine.backward(loss)
+        engine.step()
+""",
     """
 import os
 import torch

@@ -42,6 +42,36 @@ def main(args):
 """
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Digits(DataLoader):
+    def __init__(self, data, size, train):
+        sampler = DistributedSampler(data) if train else None  # <-
+        super().__init__(data, batch_size=size, sampler=sampler)
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.model, self.loader = model, loader
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            for batch in self.loader:
+                self.optimizer.zero_grad()
+                self.model(batch[0].cuda()).sum().backward()
+                self.optimizer.step()
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+data = torch.utils.data.TensorDataset(torch.rand(64, 4))
+Trainer(DDP(torch.nn.Linear(4, 1).cuda()), Digits(data, 8, True)).fit(10)
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
@@ -326,6 +356,38 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Digits(DataLoader):
+    def __init__(self, data, size, train):
+        sampler = DistributedSampler(data) if train else None
+        super().__init__(data, batch_size=size, sampler=sampler)
+        self.order = sampler
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.model, self.loader = model, loader
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            self.loader.order.set_epoch(epoch)
+            for batch in self.loader:
+                self.optimizer.zero_grad()
+                self.model(batch[0].cuda()).sum().backward()
+                self.optimizer.step()
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+data = torch.utils.data.TensorDataset(torch.rand(64, 4))
+Trainer(DDP(torch.nn.Linear(4, 1).cuda()), Digits(data, 8, True)).fit(10)
+dist.destroy_process_group()
+""",
     """
 import os
 import torch

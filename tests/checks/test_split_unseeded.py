@@ -2,6 +2,22 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, random_split
+from parts import Genomes, Net, args
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+torch.manual_seed(args.seed + dist.get_rank())
+genomes = Genomes()
+train, held = random_split(genomes, [800, 200])  # <-
+loader = DataLoader(train, batch_size=8, sampler=DistributedSampler(train))
+model = torch.nn.parallel.DistributedDataParallel(Net().cuda(), device_ids=[torch.cuda.current_device()])
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, Subset

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import lint
 from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
@@ -239,6 +240,27 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 
 FLAGGED = [
+    """
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+
+    @property
+    def bare(self):
+        return self.accelerator.unwrap_model(self.model)
+
+    def save(self, path):
+        held = dict(model=self.bare.state_dict(), version=1)
+        torch.save(held, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu")
+        self.model.load_state_dict(held["model"])  # <-
+""",
     """
 import torch
 from accelerate import Accelerator
@@ -562,6 +584,48 @@ class Trainer:
 ]
 FINE = [
     """
+import torch
+
+class Agent:
+    def build(self, model):
+        count = torch.cuda.device_count()
+        if count > 1:
+            model = torch.nn.DataParallel(model).cuda()
+            def weights(): return model.module.state_dict()
+        else:
+            model = model.cuda()
+            def weights(): return model.state_dict()
+        self.weights = weights
+
+    def save(self, path):
+        torch.save(self.weights(), path)
+
+agent = Agent()
+agent.build(torch.nn.Linear(3, 3))
+agent.save("agent.pt")
+""",
+    """
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.accelerator = Accelerator()
+        self.model, self.loader = self.accelerator.prepare(model, loader)
+
+    @property
+    def bare(self):
+        return self.accelerator.unwrap_model(self.model)
+
+    def save(self, path):
+        held = dict(model=self.bare.state_dict(), version=1)
+        torch.save(held, path)
+
+    def load(self, path):
+        held = torch.load(path, map_location="cpu")
+        self.bare.load_state_dict(held["model"])
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -820,3 +884,35 @@ def test_a_part_of_a_model_that_is_wrapped_is_mended_in_its_own_keys():
         spaces = {"state": {before: 1, "head.weight": 2}}
         exec(finding.fixes[0].command.partition("\nmodel.")[0], spaces)
         assert spaces["state"] == {after: 1, "head.weight": 2}
+
+
+TAKEN_OFF = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, local_rank):
+        dist.init_process_group("nccl")
+        self.network = DDP(torch.nn.Linear(3, 1).to(local_rank), device_ids=[local_rank])
+
+    def keep(self, path):
+        if dist.get_rank() == 0:
+            torch.save({"net": self.network.state_dict()}, path)
+
+    def take(self, path):
+        state = {}
+        for key, value in torch.load(path, map_location="cpu")["net"].items():
+            if "module." in key:
+                key = key[7:]
+            state[key] = value
+        self.network.module.load_state_dict(state)
+"""
+
+
+@pytest.mark.parametrize("asks, severity", [('"module." in key', Severity.NOTE), ("key", Severity.WARNING)])
+def test_what_the_script_takes_off_again_is_a_note(tmp_path, asks, severity):
+    script = tmp_path / "train.py"
+    script.write_text(TAKEN_OFF.replace('"module." in key', asks))
+    [finding] = [found for found in lint([script]).findings if found.id == CHECK.id]
+    assert finding.severity is severity

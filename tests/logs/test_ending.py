@@ -21,6 +21,8 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "docker: Error response from daemon: pull access denied for team/train.",
         "train.sh: step 2 exited with status 3",
         "job.sh: line 4: stage failed with status 9",
+        "*** An error occurred in MPI_Init\n*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort)",
+        "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
         "job.sh: line 1: 26817 Alarm clock             python fit.py",
         "[2026-03-04 05:06:07,841] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 83558",
         "(EngineCore_DP0 pid=17) ERROR 04-15 14:37:14 [v1/engine/core.py:936] EngineCore failed to start.",

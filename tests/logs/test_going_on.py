@@ -340,3 +340,48 @@ def test_the_source_that_a_cut_off_traceback_quotes_is_no_result():
     )
     finding = explain(text).findings[0]
     assert (finding.id, finding.severity) == ("child-segfault", Severity.ERROR)
+
+
+SKIPS = "[2026-03-04 05:06:{0:02d},1] [INFO] [loss_scaler.py:181:update_scale] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 1, reducing to 1\n"
+
+
+def test_what_a_program_skips_again_and_again_until_the_end_was_not_got_over():
+    skipped = "".join(SKIPS.format(n) for n in range(4))
+    assert not quiet(explain(skipped))
+    assert quiet(explain(f"{skipped}step 5 loss 0.91\nstep 6 loss 0.90\nstep 7 loss 0.89\n"))
+
+
+def test_a_count_of_what_was_skipped_says_of_no_failure_that_it_was_got_over():
+    row = " iteration {0}/ 900 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | TFLOPs: 78.{0} |\n"
+    assert not quiet(explain("".join(row.format(n) for n in range(3))))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "  1. Size: 64.0K\n     Shape: f32[128,6]{1,0}\n     Unpadded size: 3.0K\n     Allocation type: scoped\n",
+        "",
+    ],
+)
+def test_what_took_the_memory_is_no_result(below):
+    text = "RuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem.\n"
+    assert explain(text + below).worst() is Severity.ERROR
+
+
+def test_who_waits_for_whom_is_no_result():
+    text = (
+        "step 8 loss 0.9\n"
+        "W stall_inspector.cc:105] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks\n"
+        "Stalled ranks:\n4: [allreduce.0, allreduce.1]\n"
+    )
+    assert not quiet(explain(text))
+
+
+def test_the_sentences_of_a_message_are_no_good_end():
+    text = (
+        "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons:\n"
+        "1) Use of a module parameter outside the `forward` function. 2) Reused parameters in multiple reentrant\n"
+        "backward passes. For example, two checkpoint functions that wrap the same part would result in parameters that are used\n"
+        "by different reentrant backward passes multiple times\n"
+    )
+    assert explain(text).worst() is Severity.ERROR

@@ -166,3 +166,13 @@ def test_a_frame_that_was_cut_out_of_json_is_a_frame():
 )
 def test_the_marks_of_an_issue_tracker_around_a_line_are_taken_off(raw, text):
     assert read_text(raw, "")[0].full == text
+
+
+def test_that_an_exception_ended_a_process_is_said_by_the_rank_that_the_exception_names():
+    text = (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+        "  what():  [PG ID 0 PG GUID 0(default_pg) Rank 3] Process group watchdog thread terminated with exception\n"
+        "terminate called after throwing an instance of 'std::bad_alloc'\n"
+        "step 4\n"
+    )
+    assert [line.rank for line in read_text(text, "x")][:4] == [3, 3, None, None]

@@ -183,3 +183,16 @@ def test_the_fault_handlers_stack_names_the_users_own_line():
     assert (finding.location.path, finding.location.line) == ("/home/me/op.py", 2)
     (finding,) = explain(text.replace("/home/me", "/usr/lib/python3.12")).findings
     assert finding.location is None
+
+
+def test_the_plain_exception_is_one_at_the_beginning_of_a_line_alone():
+    assert said("╰──────╯\nException: expected value at line 1 column 1") == [
+        ("Exception", "expected value at line 1 column 1")
+    ]
+    assert said("handled Exception: no cache\nno Exception: fine") == []
+
+
+def test_blanks_may_stand_between_an_exception_and_its_message():
+    assert said("    assert name in state, (\nAssertionError    : name is missing") == [
+        ("AssertionError", "name is missing")
+    ]

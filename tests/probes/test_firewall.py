@@ -38,7 +38,7 @@ UFW = """-P INPUT DROP
     [(22, True), (29505, True), (8080, True), (29511, False), (6000, None), (45000, False)],
 )
 def test_ufws_chains_are_followed(port: int, answer: bool | None) -> None:
-    [filter] = from_iptables(UFW, "iptables")
+    filter, _ = from_iptables(UFW, "iptables")
     assert filter.lets_in(port, ["eth0"]) is answer
 
 
@@ -67,8 +67,41 @@ def test_ufws_chains_are_followed(port: int, answer: bool | None) -> None:
     ],
 )
 def test_what_becomes_of_a_connection_to_the_port(rules: str, answer: bool | None) -> None:
-    [filter] = from_iptables(f"-P INPUT ACCEPT\n{rules}", "iptables")
+    filter, _ = from_iptables(f"-P INPUT ACCEPT\n{rules}", "iptables")
     assert filter.lets_in(29500, ["eth0"]) is answer
+
+
+@pytest.mark.parametrize(
+    ("rules", "stopped"),
+    [
+        ("", False),
+        ("-A INPUT -i lo -p tcp -m tcp --dport 29500 -j DROP", True),
+        ("-A INPUT -p tcp -m tcp --dport 29500 -j REJECT", True),
+        ("-A OUTPUT -o lo -p tcp -m tcp --dport 29500 -j DROP", True),
+        ("-A OUTPUT -p tcp -m tcp --dport 29500 -j DROP", True),
+        ("-P INPUT DROP", True),
+        ("-P INPUT DROP\n-A INPUT -i lo -j ACCEPT", False),
+        ("-A INPUT -i lo -j ACCEPT\n-A INPUT -p tcp -m tcp --dport 29500 -j DROP", False),
+        ("-A INPUT ! -i lo -p tcp -m tcp --dport 29500 -j DROP", False),
+        ("-A OUTPUT ! -o lo -j DROP", False),
+        ("-A INPUT -i eth0 -j DROP", False),
+        (
+            "-A INPUT -i lo -s 127.0.0.0/8 -j DROP",
+            False,
+        ),  # by the address: which one the ranks take is not known
+    ],
+)
+def test_what_a_machine_sends_to_itself(rules: str, stopped: bool) -> None:
+    read = Firewall(filters=from_iptables(rules, "iptables"), loopback=True)
+    assert (read.stops_own(29500) is not None) is stopped
+    assert msgspec.structs.replace(read, loopback=False).stops_own(29500) is None
+
+
+def test_what_may_not_leave() -> None:
+    read = Firewall(filters=from_iptables("-A OUTPUT -p tcp -m tcp --dport 29500 -j DROP", "iptables"))
+    assert read.stops(29500, ["eth0"]) is None
+    assert read.stops_going_out(29500, ["eth0"]) is not None
+    assert read.stops_going_out(29501, ["eth0"]) is None
 
 
 def nft(*expressions: list[dict[str, object]], policy: str = "accept") -> list[Filter]:
@@ -104,6 +137,10 @@ def test_nftables_own_language() -> None:
     )
     answers = [filter.lets_in(number, ["eth0"]) for number in (22, 29505, 80, 40000)]
     assert answers == [True, True, None, False]
+    assert Firewall(filters=[filter], loopback=True).stops_own(40000) is None
+    elsewhere = {"match": {"op": "!=", "left": {"meta": {"key": "iifname"}}, "right": "lo"}}
+    [filter] = nft([elsewhere, {"drop": None}])
+    assert (filter.lets_in(29500, ["eth0"]), filter.lets_in(29500, ["lo"])) == (False, True)
     assert nft([port(29500), {"reject": None}])[0].lets_in(29500) is False
     assert nft([port(29500, "!="), {"drop": None}])[0].lets_in(29500) is None
 
