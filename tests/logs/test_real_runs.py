@@ -44,6 +44,7 @@ MISREAD = {
     "tenth/ok-003-last-traceback-print": "a caught traceback that begins in the script is the last of the log",
     "tenth/ok-004-backtest-skips": "a count of failures is the last line: a warning, since the program told of each in its own words",
     "tenth/ok-011-final-plot-fails-in-main": "a caught traceback is the last of the log, below the result on the test set: a warning",
+    "twelfth/ok-tee": "a caught traceback that begins in the script is the last of the log, and torchrun says nothing",
     "fifth/ok-018-rank-interleave-end": "a caught traceback is the last of the log, without a word",
 }
 FAULTS = {
