@@ -470,5 +470,5 @@ def test_a_handler_that_says_that_it_ends_the_process_got_over_nothing():
         'Traceback (most recent call last):\n  File "/home/me/t.py", line 3, in feed\n    try: read()\n'
         "         ^^^^^^\nRuntimeError: the feeder lost its source\n"
     )
-    assert not explain(f"i 1\ni 2\n{tried}i 3 of 0.4\n").worst() is Severity.WARNING
+    assert explain(f"i 1\ni 2\n{tried}i 3 of 0.4\n").worst() is not Severity.WARNING
     assert explain(f"i 1\ni 2\n{tried}feeder is dead, ending the process\n").worst() is Severity.WARNING
