@@ -153,7 +153,7 @@ def test_the_command_says_which_file_was_taken_for_what(tmp_path: Path) -> None:
     [
         (["photo"], "photo: binary, and none of the formats of checkpoints that gpudoctor reads"),
         (["nothing.py"], "nothing.py: No such file or directory"),
-        ([str(MACHINE), "--from", str(MACHINE)], "one saved report is examined at a time"),
+        ([str(MACHINE), "--from", str(MACHINE)], "one saved report is given twice"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path: Path, arguments: list[str], words: str) -> None:
