@@ -66,7 +66,7 @@ def check(
 
     evidence.add_facts(snapshot)
     if beside and source is not None:
-        _set_beside(snapshot, source, beside, registry)
+        _set_beside(snapshot, source, beside, registry, warn)
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
     if saved is not None and saved.report is None:
         _complained(saved, unrecognised, report, registry, ids)
@@ -93,13 +93,17 @@ def _given(
     return given, (reports[0] if reports else None), reports[1:]
 
 
-def _set_beside(snapshot: "Snapshot", source: str, beside: list[str], registry: Registry) -> None:
+def _set_beside(snapshot: "Snapshot", source: str, beside: list[str], registry: Registry, warn: Say) -> None:
     """Add what the reports of other ranks say of the launch: the first is examined, all are compared."""
     from gpudoctor.importers import read as read_report
 
     others = {path: read_report(path, registry.topics).snapshot for path in beside}
     each = [Rank.of(path, one.facts.values()) for path, one in {source: snapshot, **others}.items()]
     snapshot.facts["ranks"] = Ranks(each=each)
+    for path in beside:
+        warn(
+            f"{path}: compared with {source}; what is wrong with its own machine shows where it is examined alone"
+        )
 
 
 def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str], saved: str) -> Report:
