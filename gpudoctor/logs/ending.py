@@ -189,7 +189,10 @@ def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
     """Return the lines at the end of a log that say most of a failure; its very last ones where none says anything."""
     last = [line for line in lines if line.text and not line.bar][-5 * LAST :]
     said = [line for line in last if TELLING.search(line.text, 0, 400)]
-    return [line for line in said if not SETUP.search(line.text)][-most:] or said[-most:] or last[-most:]
+    if said:
+        return [line for line in said if not SETUP.search(line.text)][-most:] or said[-most:]
+    # What a program says once says more than its loop: Python prints the words of sys.exit above what it kept back.
+    return [x for x in last if not _progress(x) or _says(STATUS, x)][-most:] or last[-most:]
 
 
 def middle(lines: Sequence[Line]) -> str:

@@ -473,3 +473,11 @@ def test_a_handler_that_says_that_it_ends_the_process_got_over_nothing():
     )
     assert explain(f"i 1\ni 2\n{tried}i 3 of 0.4\n").worst() is not Severity.WARNING
     assert explain(f"i 1\ni 2\n{tried}feeder is dead, ending the process\n").worst() is Severity.WARNING
+
+
+def test_the_words_of_an_exit_are_quoted_and_not_the_loop_that_was_printed_below_them():
+    run = Run(name="python", exit_code=1, seconds=2.0)
+    report = explain_run(run, "validation score is above the limit: not promoting\n" + TRAINED)
+    said = [evidence.text for evidence in report.findings[0].evidence]
+    assert any("not promoting" in text for text in said)
+    assert not any("epoch" in text for text in said)
