@@ -30,7 +30,7 @@ MOST_NAMES = 8
 
 
 def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
-    """Return the names that a loop goes through to ask for attributes by them, or set them, empty for any other."""
+    """Return the names that a loop goes through to ask for attributes or variables by them, empty for any other."""
     held = over.items if over.known is Known.SEQUENCE and not over.text else ()
     if over.known is Known.MAPPING and isinstance(over.literal, tuple):
         held = tuple(Value(Known.LITERAL, key) for key in over.literal)
@@ -39,8 +39,12 @@ def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
 
 
 def _by_attribute(node: ast.For | ast.AsyncFor) -> bool:
-    """Return whether a loop's body asks for attributes by computed names, or sets them."""
-    return any(isinstance(part, ast.Name) and part.id in ("getattr", "setattr") for part in nodes(node))
+    """Return whether a loop's body asks for attributes by computed names, or sets them, or for variables."""
+    return any(
+        (isinstance(part, ast.Name) and part.id in ("getattr", "setattr", "getenv", "environ"))
+        or (isinstance(part, ast.Attribute) and part.attr in ("getenv", "environ"))
+        for part in nodes(node)
+    )
 
 
 def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
