@@ -138,8 +138,19 @@ def while_loop(frame: Frame, node: ast.While) -> None:
 
 def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
     """Go through a loop's body once; what it assigns may not be assigned where it runs no time."""
-    loops, conditions = frame.loops, frame.conditions
-    frame.loops = (*loops, loop)
+    loops, conditions, outer = frame.loops, frame.conditions, frame.broken
+    frame.loops, frame.broken = (*loops, loop), []
     frame.record("<loop>", body[0], text=text, receiver=loop.over)
+    before = dict(frame.names)
     frame.program.execute(frame, body)
-    frame.loops, frame.conditions = loops, conditions
+    for names in frame.broken:
+        _rejoin(frame, before, names)
+    frame.loops, frame.conditions, frame.broken = loops, conditions, outer
+
+
+def _rejoin(frame: Frame, before: dict[str, Value], names: dict[str, Value]) -> None:
+    """Give names what they hold after a loop that was left early, where its last pass gave them a value: either."""
+    for name, value in names.items():
+        held = frame.names.get(name)
+        if value is not before.get(name) and value is not held:
+            frame.names[name] = value if held is None or held == value else one_of([held, value])
