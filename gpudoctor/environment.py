@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.evidence import Evidence, read
-from gpudoctor.facts import GivenFile, GivenKind, Silence
+from gpudoctor.facts import GivenFile, GivenKind, Rank, Ranks, Silence
 from gpudoctor.interpreter import Patient, Unusable, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.recognition import recognise
@@ -37,9 +37,10 @@ def check(
 ) -> Report:
     """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
 
-    `files` are scripts, logs, checkpoints, a saved report, or folders of them: each is read as what it is, and all
-    of it comes to one cause. `python` names the patient, `only` and `skip` checks by id or family, `source` a saved
-    report, a ticket or the text of collect_env (``-``: standard input), `log` a training log to explain beside the
+    `files` are scripts, logs, checkpoints, saved reports, or folders of them: each is read as what it is, and all
+    of it comes to one cause. Of several reports, of ranks of one launch, the first is examined, and all are
+    compared. `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket
+    or the text of collect_env (``-``: standard input), `log` a training log to explain beside the
     facts, `checks` folders of local check files. `deep` measures, too: GPUs, links, collectives, the disk; that
     takes up to 30 s, with GPUs up to two minutes. `timeout`, in seconds, lowers the deadline of each probe and
     measurement. `cache` keeps what the libraries' files say, which changes with the files alone, under the user's
@@ -52,7 +53,7 @@ def check(
     registry = Registry.of(checks)
     only, skip = tuple(only), tuple(skip)
     ids = registry.select(only, skip)
-    given, source = _given(files, log, source)
+    given, source, beside = _given(files, log, source)
     if deep and source is not None:
         raise BadInput("--deep measures this machine; of a saved report, what was measured then is judged")
     saved, unrecognised = _saved(source, python, registry)
@@ -64,6 +65,8 @@ def check(
     from gpudoctor.diagnose import diagnose
 
     evidence.add_facts(snapshot)
+    if beside and source is not None:
+        _set_beside(snapshot, source, beside, registry, warn)
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
     if saved is not None and saved.report is None:
         _complained(saved, unrecognised, report, registry, ids)
@@ -78,15 +81,29 @@ def check(
 
 def _given(
     files: Iterable[str | Path], log: str | None, source: str | None
-) -> tuple[list[GivenFile], str | None]:
-    """Return what each file is taken for, and the saved report to examine, where one is among them."""
+) -> tuple[list[GivenFile], str | None, list[str]]:
+    """Return what each file is taken for, the saved report to examine, and those of other ranks to set beside it."""
     given = recognise(map(str, files))
-    reports = [file.path for file in given if file.kind is GivenKind.REPORT]
-    if len(reports) + (source is not None) > 1:
-        raise BadInput(f"{', '.join(reports)}: one saved report is examined at a time")
+    reports = [source] if source is not None else []
+    reports += [file.path for file in given if file.kind is GivenKind.REPORT]
+    if len(set(reports)) < len(reports):
+        raise BadInput(f"{', '.join(reports)}: one saved report is given twice")
     given = [file for file in given if file.kind is not GivenKind.REPORT]
     given += [GivenFile(path=log, kind=GivenKind.LOG)] if log is not None else []
-    return given, (reports[0] if reports else source)
+    return given, (reports[0] if reports else None), reports[1:]
+
+
+def _set_beside(snapshot: "Snapshot", source: str, beside: list[str], registry: Registry, warn: Say) -> None:
+    """Add what the reports of other ranks say of the launch: the first is examined, all are compared."""
+    from gpudoctor.importers import read as read_report
+
+    others = {path: read_report(path, registry.topics).snapshot for path in beside}
+    each = [Rank.of(path, one.facts.values()) for path, one in {source: snapshot, **others}.items()]
+    snapshot.facts["ranks"] = Ranks(each=each)
+    for path in beside:
+        warn(
+            f"{path}: compared with {source}; what is wrong with its own machine shows where it is examined alone"
+        )
 
 
 def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str], saved: str) -> Report:

@@ -153,7 +153,7 @@ def test_the_command_says_which_file_was_taken_for_what(tmp_path: Path) -> None:
     [
         (["photo"], "photo: binary, and none of the formats of checkpoints that gpudoctor reads"),
         (["nothing.py"], "nothing.py: No such file or directory"),
-        ([str(MACHINE), "--from", str(MACHINE)], "one saved report is examined at a time"),
+        ([str(MACHINE), "--from", str(MACHINE)], "one saved report is given twice"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -161,6 +161,27 @@ def test_bad_input_is_one_line_and_exit_2(tmp_path: Path, arguments: list[str], 
     code, out, err = gpudoctor_says(tmp_path, "check", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert words in err
+
+
+def test_reports_of_two_ranks_are_compared(tmp_path: Path) -> None:
+    for name, rank in (("a.json", "0"), ("b.json", "0"), ("c.json", "1")):
+        launch = {"variables": {"RANK": rank, "WORLD_SIZE": "2"}}
+        report = {
+            "schema": "gpudoctor.report/1",
+            "version": "0.1.0",
+            "command": "check",
+            "facts": {"launch": launch},
+        }
+        (tmp_path / name).write_text(
+            json.dumps({**report, "created": "", "probes": [], "findings": [], "checks": []})
+        )
+    _, out, err = gpudoctor_says(tmp_path, "check", "--only", "launch-inconsistent", "a.json", "b.json")
+    assert "RANK is 0 in a.json and in b.json" in out
+    assert "b.json: compared with a.json" in err
+    _, out, _ = gpudoctor_says(
+        tmp_path, "check", "--only", "launch-inconsistent", "--from", "a.json", "c.json"
+    )
+    assert "RANK is" not in out
 
 
 def test_a_ticket_names_the_files_and_can_be_examined_again(

@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Condition, Known, Script, Value
+from gpudoctor.facts import FACTORIES, Call, Condition, Known, Script, Value
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -221,6 +221,8 @@ def _made_cut_off(script: Script, made: Call, seen: dict[int, Call | None]) -> C
     if made.name.startswith("torch.") and of_torch:
         if made.method in ENDING or _unrecorded(made):
             return made
+        if made.method in JOINING and (gathered := _gathered(script, made)) is not None:
+            return gathered
         own = [made.receiver] if made.receiver.known is Known.TENSOR else []
         return _all_cut_off(script, (*own, *given), seen)
     if made.method in NUMBERS and made.name == f".{made.method}" and made.receiver.known is Known.TENSOR:
@@ -232,17 +234,46 @@ def _made_cut_off(script: Script, made: Call, seen: dict[int, Call | None]) -> C
     return _all_cut_off(script, tuple(given), seen) if script.thing(made.receiver, "loss") else None
 
 
+JOINING = ("cat", "concat", "stack")
+
+
+def _gathered(script: Script, joined: Call) -> Call | None:
+    """Return the all_gather that filled the list of which one tensor is made, where no entry is this rank's own tensor.
+
+    What it fills has no graph; who learns from all ranks puts his own tensor back: ``parts[rank] = x``.
+    """
+    parts = next(iter(joined.arguments.values()), None)
+    if parts is None or parts.value.known is not Known.SEQUENCE or not parts.text.isidentifier():
+        return None
+    here = [c for c in script.calls[: joined.number] if c.scope == joined.scope and c.stack == joined.stack]
+    if any(c.method in ("__setitem__", "append", "insert") and c.text.startswith(parts.text) for c in here):
+        return None
+    made = [part.made for part in parts.value.items]
+    filled = (c for c in here if c.name == "torch.distributed.all_gather")
+    return next((c for c in filled if made and [p.made for p in c.value("tensor_list").items] == made), None)
+
+
 def _all_cut_off(script: Script, values: tuple[Value, ...], seen: dict[int, Call | None]) -> Call | None:
     """Return what cut one of several values off, where all the others are numbers or the loader's own."""
     first = None
     for value in values:
         if value.known in PLAIN or (value.known is Known.TENSOR and value.made < 0 and not value.items):
             continue
+        if _made_up(script, value):
+            continue
         cut = _cut_off(script, value, seen)
         if cut is None:
             return None
         first = first or cut
     return first
+
+
+def _made_up(script: Script, value: Value) -> bool:
+    """Return whether a tensor is what one of torch's factories made, here or on a device, and nothing else."""
+    made = script.calls[value.made] if value.known is Known.TENSOR and value.made >= 0 else None
+    if made is not None and made.name.startswith("torch.Tensor.") and made.method in ("cuda", "to", "long"):
+        return _made_up(script, made.receiver)
+    return made is not None and made.name in FACTORIES and not made.given("requires_grad")
 
 
 def _frozen(script: Script, backward: Call) -> Call | None:

@@ -19,6 +19,9 @@ ends in a time-out, in "invalid device ordinal" or in "Duplicate GPU detected".
 WORLD_SIZE - 1, LOCAL_RANK from 0 to LOCAL_WORLD_SIZE - 1 on each node, and under torchrun with as many ranks on every
 node RANK is GROUP_RANK x LOCAL_WORLD_SIZE + LOCAL_RANK. Under `srun torchrun` RANK is not SLURM_PROCID, and need not be.
 
+With a report of each rank, such as `srun bash -c 'gpudoctor check -o rank$SLURM_PROCID.json'` saves, `gpudoctor check
+rank0.json rank1.json` compares them: the same RANK twice, another WORLD_SIZE or MASTER_PORT, variables of NCCL that only some have.
+
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): the variables it sets
@@ -28,7 +31,7 @@ node RANK is GROUP_RANK x LOCAL_WORLD_SIZE + LOCAL_RANK. Under `srun torchrun` R
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity, count
-from gpudoctor.facts import Gpus, Launch, Pci, Torch
+from gpudoctor.facts import Gpus, Launch, Pci, Ranks, Torch
 
 COUNTS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE")
 DROP = Fix(
@@ -42,24 +45,60 @@ TASK = Fix(
     "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'",
 )
 
+EVERYWHERE = Fix(
+    "Set it for all ranks alike, in what starts them: sbatch and srun hand their own environment on, ssh and mpirun do not",
+    "srun --export=ALL python train.py",
+    source="https://slurm.schedmd.com/srun.html#OPT_export",
+)
+
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning for more ranks than GPUs",
+    otherwise="a warning for more ranks than GPUs, and where ranks' variables of NCCL differ",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
     fixes=[DROP, TORCHRUN, TASK],
 )
 
 
 @check.environment
-def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
-    """Two of the variables cannot both be true, or there are more ranks than GPUs."""
+def environment(
+    launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None, ranks: Ranks | None
+) -> Iterator[Finding]:
+    """Two of the variables cannot both be true, reports of ranks contradict each other, or ranks outnumber the GPUs."""
     for contradiction in (_no_numbers, _sizes, _torchrun, _slurm, _mpirun):
         message = contradiction(launch)
         if message:
             fixes = [TASK, DROP] if contradiction is _slurm else [DROP, TORCHRUN]
             yield check.found(message, fixes=fixes)
             return
+    if ranks is not None:
+        yield from _between(ranks)
     yield from _more_than_gpus(launch, gpus, torch, pci)
+
+
+def _between(ranks: Ranks) -> Iterator[Finding]:
+    """Compare what the reports of several ranks say of the launch that they share."""
+    for name in ("WORLD_SIZE", "MASTER_PORT"):
+        pair = ranks.other(lambda rank, name=name: rank.number(name))  # type: ignore[misc]
+        if pair is not None:
+            told = " and ".join(f"{rank.number(name)} in {rank.report}" for rank in pair)
+            yield check.found(
+                f"{name} is {told}: these ranks wait for different launches", fixes=[DROP, TORCHRUN]
+            )
+            return
+    same = ranks.alike(lambda rank: rank.number("RANK"))
+    if same is not None and (same[0].number("WORLD_SIZE") or 1) > 1:
+        message = (
+            f"RANK is {same[0].number('RANK')} in {same[0].report} and in {same[1].report}: two processes take the "
+            "same rank, and another is missing"
+        )
+        yield check.found(message, fixes=[TASK, DROP])
+    launched = Ranks(each=ranks.launched)
+    for name in launched.shared_variables:
+        pair = launched.other(lambda rank, name=name: rank.variables.get(name, ""))  # type: ignore[misc]
+        if pair is not None:
+            told = " and ".join(f"{rank.variables.get(name) or 'not set'} in {rank.report}" for rank in pair)
+            message = f"{name} is {told}: ranks that talk to each other in different ways wait for each other, or fail"
+            yield check.found(message, severity=Severity.WARNING, fixes=[EVERYWHERE])
 
 
 def _no_numbers(launch: Launch) -> str | None:

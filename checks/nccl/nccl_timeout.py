@@ -50,6 +50,8 @@ check = Check(
         rf"{WORK}.{{0,200}} timed out in (?:call to wait\(\)|blocking wait)",
         r"Some NCCL operations have failed or timed out",
         r"Process group watchdog thread terminated with exception: .{0,80}[Tt]imed? ?out",
+        # cut off above
+        r"Exception raised from checkTimeout at .{0,120}ProcessGroupNCCL\.cpp",
         # other ranks hear of it
         r"Received a dump signal due to a collective timeout from +(?:rank (?P<first>\d+)|this local rank|\w+ rank)",
         r"watchdog detected a collective timeout (?:from the local|on some other) rank",

@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Sighting
-from gpudoctor.facts import Distributions, Python, Torch
+from gpudoctor.facts import Distributions, Python, Ranks, Torch
 
 VERSION = r"\d+(?:\.\d+)*"
 COMPARE = Fix(
@@ -42,7 +42,7 @@ UNSET = Fix("Keep the system's NCCL from being loaded before the wheel's", "unse
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in the environment",
+    otherwise="a warning in one rank's environment",
     symptoms=[
         r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
         rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",
@@ -106,8 +106,15 @@ PIN = re.compile(r"^(nvidia-nccl-cu\d+)\s*\(?==\s*(\d+(?:\.\d+)*)")
 
 
 @check.environment
-def environment(torch: Torch, distributions: Distributions, python: Python | None) -> Iterator[Finding]:
-    """The NCCL that is loaded is not the installed wheel's, or the wheel is older than the one torch was built with."""
+def environment(
+    torch: Torch, distributions: Distributions, python: Python | None, ranks: Ranks | None
+) -> Iterator[Finding]:
+    """The NCCL that is loaded is not the wheel's or another rank's, or the wheel is older than torch's own."""
+    pair = ranks.other(lambda rank: rank.nccl) if ranks is not None else None
+    if pair is not None:
+        told = " and ".join(f"NCCL {rank.nccl} (torch {rank.torch}) in {rank.report}" for rank in pair)
+        yield check.found(f"the ranks have {told}: NCCL refuses ranks of another version", fixes=[COMPARE])
+        return
     wheels = [d for d in distributions.installed if WHEEL.match(d.name.lower().replace("_", "-"))]
     if not torch.imported or torch.cuda is None or len(wheels) != 1:
         return

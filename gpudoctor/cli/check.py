@@ -60,6 +60,7 @@ def command(
     gpudoctor check --only network --only port-in-use
     gpudoctor check --deep
     gpudoctor check --from ticket.md --json
+    gpudoctor check rank0.json rank1.json
     gpudoctor check -o report.json
     """
     begun = time.monotonic()

@@ -30,7 +30,7 @@ MOST_NAMES = 8
 
 
 def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
-    """Return the names that a loop goes through to ask for attributes by them, or set them, empty for any other."""
+    """Return the names that a loop goes through to ask for attributes or variables by them, empty for any other."""
     held = over.items if over.known is Known.SEQUENCE and not over.text else ()
     if over.known is Known.MAPPING and isinstance(over.literal, tuple):
         held = tuple(Value(Known.LITERAL, key) for key in over.literal)
@@ -39,8 +39,12 @@ def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
 
 
 def _by_attribute(node: ast.For | ast.AsyncFor) -> bool:
-    """Return whether a loop's body asks for attributes by computed names, or sets them."""
-    return any(isinstance(part, ast.Name) and part.id in ("getattr", "setattr") for part in nodes(node))
+    """Return whether a loop's body asks for attributes by computed names, or sets them, or for variables."""
+    return any(
+        (isinstance(part, ast.Name) and part.id in ("getattr", "setattr", "getenv", "environ"))
+        or (isinstance(part, ast.Attribute) and part.attr in ("getenv", "environ"))
+        for part in nodes(node)
+    )
 
 
 def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
@@ -134,8 +138,19 @@ def while_loop(frame: Frame, node: ast.While) -> None:
 
 def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
     """Go through a loop's body once; what it assigns may not be assigned where it runs no time."""
-    loops, conditions = frame.loops, frame.conditions
-    frame.loops = (*loops, loop)
+    loops, conditions, outer = frame.loops, frame.conditions, frame.broken
+    frame.loops, frame.broken = (*loops, loop), []
     frame.record("<loop>", body[0], text=text, receiver=loop.over)
+    before = dict(frame.names)
     frame.program.execute(frame, body)
-    frame.loops, frame.conditions = loops, conditions
+    for names in frame.broken:
+        _rejoin(frame, before, names)
+    frame.loops, frame.conditions, frame.broken = loops, conditions, outer
+
+
+def _rejoin(frame: Frame, before: dict[str, Value], names: dict[str, Value]) -> None:
+    """Give names what they hold after a loop that was left early, where its last pass gave them a value: either."""
+    for name, value in names.items():
+        held = frame.names.get(name)
+        if value is not before.get(name) and value is not held:
+            frame.names[name] = value if held is None or held == value else one_of([held, value])

@@ -106,8 +106,8 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "conditions", "contexts", "deferred", "depth", "file", "heaps", "loops", "names", "outer", "owner",
-        "program", "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
+        "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "loops", "names", "outer",
+        "owner", "program", "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -121,6 +121,8 @@ class Frame:
         self.returned: list[Value] = []
         self.heaps: list[dict[tuple[int, str], Value]] = []
         """What attributes hold where it returns under a test, before its end."""
+        self.broken: list[dict[str, Value]] = []
+        """What names hold where the innermost loop is left by ``break``."""
         self.yielded: list[Value] = []
         """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None

@@ -89,6 +89,8 @@ def _raise(frame: Frame, node: ast.Raise) -> bool:
 
 def _loop_exit(frame: Frame, node: ast.Break | ast.Continue) -> bool:
     frame.leave("break" if isinstance(node, ast.Break) else "continue", node)
+    if isinstance(node, ast.Break):
+        frame.broken.append(dict(frame.names))
     return True
 
 

@@ -108,7 +108,9 @@ def _follow(
     if times >= MOST_CALLS_OF_ONE or caller.depth >= DEEPEST or place in caller.stack:
         for argument in (*positional, *keywords.values()):
             program.escape(argument.value)
-        return UNKNOWN if positional or keywords or self_value else program.answers.get(name, UNKNOWN)
+        if positional or keywords or self_value:  # what it is called may still tell: is_master(args)
+            return named_value(function.node.name) or UNKNOWN
+        return program.answers.get(name, UNKNOWN)
     frame = Frame(program, function.file, function.name, caller)
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None

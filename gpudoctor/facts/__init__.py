@@ -73,6 +73,7 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.ranks import Rank, Ranks
 from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.facts.script import (
     COLLECTIVES,
@@ -235,6 +236,8 @@ __all__ = [
     "Proxy",
     "Python",
     "Raised",
+    "Rank",
+    "Ranks",
     "RemappedRows",
     "Resolution",
     "Route",

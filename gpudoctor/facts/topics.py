@@ -8,6 +8,7 @@ from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
+from gpudoctor.facts.ranks import Ranks
 from gpudoctor.facts.scaling import Scaling
 from gpudoctor.facts.slurm import Slurm
 
@@ -24,8 +25,8 @@ TOPICS: dict[str, type[Struct]] = {
 """Of several checkpoints the second one's topics are ``checkpoint.2``, ``values.2`` and ``comparison.2``."""
 
 
-MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling}
-"""Topics of a machine that no probe learns by itself, but ``check --deep`` or ``repro --scale`` alone."""
+MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling, "ranks": Ranks}
+"""Topics of machines that no probe learns by itself, but ``check --deep``, ``repro --scale`` or several reports."""
 
 PASTED: dict[str, type[Struct]] = {"slurm": Slurm, "container_start": ContainerStart}
 """Topics that are read of other tools' output alone."""

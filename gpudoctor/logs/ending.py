@@ -67,6 +67,8 @@ BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
 """What a program prints behind its last step."""
+WARNED = late_pattern(r"\b[A-Z]\w*Warning: ")
+"""A warning of Python's: it may quote an error's words, and ends nothing."""
 NEARLY = 0.85
 """Part of all steps after which the end is near enough to have been reached."""
 
@@ -110,7 +112,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])
         return Ending(above[-1].text[:500], above)
-    at = next((at for at, line in enumerate(last) if _failed(line)), None)
+    told = (at for at, line in enumerate(last) if _failed(line))
+    at = next((at for at in told if not WARNED.search(last[at].text, 0, 400)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None

@@ -22,7 +22,8 @@ BOX = 12
 """Lines below a box's frame among which its marked line stands."""
 RAISED = late_pattern(
     r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
-    r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
+    # Ray names in brackets what it passes on
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}(?:\(\w{1,60}\)(?=: ))?"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
     r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S))|"
     # Alone with its module, as queue.Empty, it is no word of a sentence.
@@ -30,7 +31,7 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)|"
+    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)(?:\(\w{1,60}\))?|"
     # the plain one at a line's beginning alone: elsewhere the word is a sentence's
     r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )

@@ -115,6 +115,58 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+def is_master(args, local=False):
+    return args.local_rank == 0 if local else args.rank == 0
+
+def main(args):
+    dist.init_process_group("gloo")
+    net = DistributedDataParallel(torch.nn.Linear(2, 2))
+    if is_master(args):
+        print(1)
+    if is_master(args):
+        print(2)
+    if is_master(args, local=True):
+        print(3)
+    if is_master(args):
+        print(4)
+    if is_master(args):
+        print(5)
+    if is_master(args):
+        print(6)
+    args.keep = args.logs and is_master(args)
+    if args.keep:
+        torch.save(net.module.state_dict(), "net.pt")
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def number():
+    found = 0
+    for name in ("RANK", "SLURM_PROCID"):
+        if name in os.environ:
+            found = int(os.environ[name])
+            break
+    return found
+
+def first(place):
+    return place == 0
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(torch.nn.Linear(2, 2))
+place = number()
+if first(place):
+    torch.save(net.module.state_dict(), "net.pt")
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
 dist.init_process_group("gloo")
 net = DistributedDataParallel(torch.nn.Linear(2, 2))
 if is_torch_xla_available():

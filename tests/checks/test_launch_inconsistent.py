@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpu, Gpus, Launch, Pci, PciDevice
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci, PciDevice, Rank, Ranks
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -123,6 +123,39 @@ def test_a_gpu_for_each_rank():
     variables = {"LOCAL_WORLD_SIZE": "8", "LOCAL_RANK": "0", "WORLD_SIZE": "8", "RANK": "0"}
     pci = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])
     assert run(launch=Launch(variables=variables), gpus=gpus(1), pci=pci)[0].status is CheckStatus.PASSED
+
+
+def reports(*variables):
+    return Ranks(each=[Rank.of(f"r{n}.json", [Launch(variables=v)]) for n, v in enumerate(variables)])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ({"RANK": "0"}, {"RANK": "0"}, "RANK is 0 in r0.json and in r1.json"),
+        ({"RANK": "0"}, {"RANK": "1", "WORLD_SIZE": "4"}, "WORLD_SIZE is 2 in r0.json and 4 in r1.json"),
+        (
+            {"RANK": "0", "MASTER_PORT": "29500"},
+            {"RANK": "1", "MASTER_PORT": "29501"},
+            "MASTER_PORT is 29500 in",
+        ),
+        (
+            {"RANK": "0", "NCCL_PROTO": "LL"},
+            {"RANK": "1"},
+            "NCCL_PROTO is LL in r0.json and not set in r1.json",
+        ),
+        ({"RANK": "0", "NCCL_SOCKET_IFNAME": "ens1"}, {"RANK": "1", "NCCL_SOCKET_IFNAME": "eth0"}, ""),
+        ({"RANK": "0", "NCCL_RAS_ADDR": "ip-1"}, {"RANK": "1", "NCCL_RAS_ADDR": "ip-2"}, ""),
+        ({"RANK": "0"}, {"RANK": "1"}, ""),
+        ({"RANK": "0", "NCCL_DEBUG": "INFO"}, {"RANK": "1"}, ""),
+        ({"RANK": "0", "NCCL_PROTO": "LL"}, {}, ""),  # taken outside of the launch
+        ({"RANK": "0", "OMP_NUM_THREADS": "4"}, {"RANK": "1", "OMP_NUM_THREADS": "8"}, ""),
+    ],
+)
+def test_reports_of_several_ranks(first, second, says):
+    two = [{"WORLD_SIZE": "2", **variables} for variables in (first, second)]
+    _, found = run(launch=Launch(variables=two[0]), ranks=reports(*two))
+    assert [says in finding.message for finding in found] == [True] * bool(says)
 
 
 def test_unknown():

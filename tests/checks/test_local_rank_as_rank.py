@@ -5,6 +5,19 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+
+for name in ("RANK", "SLURM_PROCID"):
+    if name in os.environ:
+        rank = int(os.environ[name])
+        torch.cuda.set_device(rank)  # <-
+dist.init_process_group("nccl")
+print(os.environ["LOCAL_RANK"])
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("nccl")

@@ -40,6 +40,29 @@ def test_a_checkpoint_without_trained_inputs_gets_the_fix_for_it():
 
 FLAGGED = [
     """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def gather(x):
+    out = [torch.zeros_like(x) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, x)
+    return torch.cat(out)
+def contrast(a, b):
+    a, b = gather(a), gather(b)
+    return torch.nn.functional.cross_entropy(a @ b.t(), torch.arange(len(a)).cuda())
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    net = DDP(torch.nn.Linear(4, 8).cuda(), device_ids=[local])
+    data = torch.utils.data.TensorDataset(torch.rand(64, 4), torch.rand(64, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for a, b in torch.utils.data.DataLoader(data, batch_size=8, sampler=sampler):
+            contrast(net(a.cuda()), net(b.cuda())).backward()  # <-
+    dist.destroy_process_group()
+main()
+""",
+    """
 import torch
 import torch.nn.functional as F
 
@@ -69,6 +92,76 @@ for x, y in torch.utils.data.DataLoader([]):
     ),
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def gather(x):
+    out = [torch.zeros_like(x) for _ in range(dist.get_world_size()-1)]
+    dist.all_gather(out, x)
+    return torch.cat([x, *out])
+def contrast(a, b):
+    a, b = gather(a), gather(b)
+    return torch.nn.functional.cross_entropy(a @ b.t(), torch.arange(len(a)).cuda())
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    net = DDP(torch.nn.Linear(4, 8).cuda(), device_ids=[local])
+    data = torch.utils.data.TensorDataset(torch.rand(64, 4), torch.rand(64, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for a, b in torch.utils.data.DataLoader(data, batch_size=8, sampler=sampler):
+            contrast(net(a.cuda()), net(b.cuda())).backward()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def gather(x):
+    out = [torch.zeros_like(x) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, x)
+    return torch.cat(out)
+def contrast(a, b):
+    b = gather(b)
+    return torch.nn.functional.cross_entropy(a @ b.t(), torch.arange(len(a)).cuda())
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    net = DDP(torch.nn.Linear(4, 8).cuda(), device_ids=[local])
+    data = torch.utils.data.TensorDataset(torch.rand(64, 4), torch.rand(64, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for a, b in torch.utils.data.DataLoader(data, batch_size=8, sampler=sampler):
+            contrast(net(a.cuda()), net(b.cuda())).backward()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def gather(x):
+    out = [torch.zeros_like(x) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, x)
+    out[dist.get_rank()] = x
+    return torch.cat(out)
+def contrast(a, b):
+    a, b = gather(a), gather(b)
+    return torch.nn.functional.cross_entropy(a @ b.t(), torch.arange(len(a)).cuda())
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    net = DDP(torch.nn.Linear(4, 8).cuda(), device_ids=[local])
+    data = torch.utils.data.TensorDataset(torch.rand(64, 4), torch.rand(64, 4))
+    sampler = torch.utils.data.DistributedSampler(data)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for a, b in torch.utils.data.DataLoader(data, batch_size=8, sampler=sampler):
+            contrast(net(a.cuda()), net(b.cuda())).backward()
+    dist.destroy_process_group()
+main()
+""",
     """
 # what trains and validates asks the model which of the two it does
 import torch

@@ -2,6 +2,9 @@
 
 MESSAGE = "a collective did not finish; mostly not every rank came to it"
 EXAMPLES = {
+    "(Actor pid=28) Exception raised from checkTimeout at ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:618 (most recent call first):": (
+        MESSAGE
+    ),
     "RuntimeError: NCCL communicator was aborted on rank 2.  Original reason for failure was: [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=10, OpType=BROADCAST, Timeout(ms)=1800000) ran for 1805457 milliseconds before timing out.": (
         "a collective did not finish: BROADCAST, number 10, after 1805457 ms; mostly not every rank came to it"
     ),

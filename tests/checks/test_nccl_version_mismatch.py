@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Distribution, Distributions, Torch
+from gpudoctor.facts import Distribution, Distributions, Rank, Ranks, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Source
@@ -94,3 +94,14 @@ def test_environment_passed(facts):
 
 def test_environment_unknown():
     assert run(torch=torch(None), distributions=wheels("2.30.7"))[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(("other", "differs"), [("2.27.3", True), ("2.30.7", False), (None, False)])
+def test_reports_of_two_ranks(other, differs):
+    own = Torch(imported=True, version="2.15.0+cu132", cuda="13.2", nccl="2.30.7")
+    theirs = Torch(imported=True, version="2.8.0+cu128", cuda="12.8", nccl=other)
+    ranks = Ranks(each=[Rank.of("/a/r0.json", [own]), Rank.of("/a/r1.json", [theirs])])
+    facts = {"torch": own, "distributions": Distributions(), "ranks": ranks}
+    _, found = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    says = "NCCL 2.30.7 (torch 2.15.0+cu132) in r0.json and NCCL 2.27.3 (torch 2.8.0+cu128) in r1.json: NCCL refuses"
+    assert [says in finding.message for finding in found] == [True] * differs

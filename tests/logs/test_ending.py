@@ -45,6 +45,7 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
     "text",
     [
         "job exited with status 0",
+        "/opt/ccl/__init__.py:25: UserWarning: no GPU for libgpu.so: cannot open shared object file: No such file or directory",
         "job.sh: line 2: 12817 User defined signal 1   python fit.py",  # asked for, before a time limit
         "profiler: gpuGetDeviceCount failed with code 35\nepoch 4 loss 0.1",
         "job.sh: line 2: nvidia-smi: command not found\ndice 0.8\nexit code: 0",

@@ -196,3 +196,9 @@ def test_blanks_may_stand_between_an_exception_and_its_message():
     assert said("    assert name in state, (\nAssertionError    : name is missing") == [
         ("AssertionError", "name is missing")
     ]
+
+
+def test_ray_names_in_brackets_what_it_passes_on():
+    text = '  File "/v/ray/worker.py", line 8, in get\n    raise value.as_cause()\nray.exceptions.RayTaskError(ActorDiedError): ray::A.fit()'
+    (raised,) = exceptions(read(text))
+    assert (raised.type, raised.wrapper) == ("RayTaskError(ActorDiedError)", True)
