@@ -44,8 +44,8 @@ from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
 
 # ECC, NVLink, the bus and a pending reset are other checks.
 OF_OTHERS = {48, 63, 64, 74, 79, 92, 94, 95, 136, 140, *range(144, 151), 154, 155, 171, 172}
-SINCE = 24 * 3600.0
-"""Seconds for which what a program did wrong is worth more than a note."""
+SINCE = 3600.0
+"""Seconds for which what a program did wrong is worth more than a note: an earlier job of anybody's may have done it."""
 OTHERS = r"(?!(?:48|63|64|74|79|92|94|95|136|140|14[4-9]|150|154|155|171|172)\b)"
 XID = rf"\bXid \((?:PCI:)?(?P<address>[0-9a-fA-F:.]+)(?: GPU-\S{{1,40}})?\): {OTHERS}(?P<xid>\d{{1,3}})\b"
 PROCESS = r"(?:, pid='?(?P<pid>\d+)'?)?(?:, name='?(?P<name>[\w./+-]{1,60})'?)?"
@@ -120,7 +120,7 @@ FIRMWARE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where a program is to blame or the GPU recovered, a note when that is a day ago",
+    otherwise="a warning where a program is to blame or the GPU recovered, a note when that is an hour ago",
     symptoms=[
         XID + PROCESS,
         rf"XidCriticalError: Xid={OTHERS}(?P<xid>\d{{1,3}}) on",

@@ -137,6 +137,7 @@ LOST = Gpus(
         (kernel(event(31)), Severity.WARNING, "this blames the program, not the GPU"),
         (kernel(event(31, None)), Severity.WARNING, "not mapped"),
         (kernel(event(31, 1.0)), Severity.NOTE, "this blames the program"),
+        (kernel(event(31, 995_000.0)), Severity.NOTE, "last 1 hour ago"),  # perhaps another user's job
         (kernel(event(13, process="Xorg")), Severity.NOTE, "a program of the desktop"),
         (kernel(event(14)), Severity.WARNING, "NVIDIA asks for nothing to be done"),
         (kernel(event(13), event(45)), Severity.WARNING, "Xid 13"),
