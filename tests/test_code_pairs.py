@@ -15,6 +15,7 @@ PAIRS = {id: folder for id in REGISTRY.modules if (folder := REGISTRY.reproducti
 IN_CODE = [check.id for check in CHECKS if check.id in PAIRS]
 ELSEWHERE = {
     "seed-same-for-data": "it draws by hand; the rule knows data sets",
+    "rendezvous-env-missing": "the command that starts it is at fault; the rule knows scripts for Slurm",
     "spawn-in-torchrun": "the command that starts it is at fault",
     "dp-replica-state": "it reads a state that was made for the whole batch; the rule knows states that forward writes",
     "dp-scalar-gather": "it returns a plain number; the rule knows a loss that is not averaged",

@@ -12,14 +12,14 @@ WORDS = re.compile(
     r"|CUDA_VISIBLE|(?:import|from) (?:pytorch_)?(?:lightning|accelerate|deepspeed|horovod|transformers)"
     r"|GradScaler|autocast\(|torch\.(?:load|save)\(|\.backward\(|\.cuda\(|cuda:[\d{]|map_location|device_map"
     r"|device_count|set_device\(|weights_only|\.load_state_dict\(|(?i:softmax)\(|import [^\n]*(?i:softmax)"
-    r"|self\.\w+ = torch\.[a-z]\w*\("
+    r"|self\.\w+ = torch\.[a-z]\w*\(|NCCL_\w+_(?:DISABLE|ENABLE)"
 )
 """A file without any of these words holds nothing that a check of scripts looks for. None goes beyond its line."""
 PARTS = (
     "torch.distributed|from torch import|init_process_group|data_parallel|dataparallel|dataloader|sampler|fullyshard"
     "|fully_shard|fsdp|multiprocessing|local_rank|local-rank|master_|world_size|cuda_visible|lightning|accelerate"
     "|deepspeed|horovod|transformers|gradscaler|autocast(|torch.load(|torch.save(|.backward(|.cuda(|cuda:"
-    "|map_location|device_map|device_count|set_device(|weights_only|.load_state_dict(|softmax| = torch."
+    "|map_location|device_map|device_count|set_device(|weights_only|.load_state_dict(|softmax| = torch.|nccl_"
 ).split("|")
 """Texts of which each match of `WORDS` holds one, in small letters."""
 
