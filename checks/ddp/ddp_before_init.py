@@ -42,6 +42,8 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """What needs the group and comes before it, in one process or in the parent of those that have it."""
     made = script.process_group or _set_up(script)
+    if made is not None and not made.reached:
+        yield from _never_called(script, made)
     if made is None or not made.reached or "try" in made.contexts:
         return
     yield from _without_a_group(script, made)
@@ -65,6 +67,26 @@ def code(script: Script) -> Iterator[Finding]:
             f"{call.method} is made here, and the process group only {where}, in line {made.place}",
             location=call.place,
         )
+
+
+def _never_called(script: Script, made: Call) -> Iterator[Finding]:
+    """Report a program that wraps its model, and whose own function for the group nobody calls."""
+    own = (
+        all(c.place.path == script.path and not c.reached for c in script.named(made.name))
+        and made.scope != "<module>"
+    )
+    others = (c for c in script.calls if c.reached and not c.name.startswith(("torch.", "os.")))
+    if not own or script.frameworks or any(MAY_SET_UP.search(call.name.lower()) for call in others):
+        return
+    for call in script.named("torch.nn.parallel.DistributedDataParallel"):
+        plain = all(test.kind == "main" for test in call.conditions) and "try" not in call.contexts
+        if call.reached and plain and call.place.path == script.path and not call.given("process_group"):
+            yield check.found(
+                f"{call.method} is made here, and the one place that makes the process group is {made.scope}() (line "
+                f"{made.place}), which nothing calls",
+                location=call.place,
+            )
+            return
 
 
 def _set_up(script: Script) -> Call | None:

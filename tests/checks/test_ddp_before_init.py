@@ -3,6 +3,22 @@
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from parts import Net, data
+
+def setup(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+
+model = torch.nn.parallel.DistributedDataParallel(Net())  # <-
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for x, y in data:
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+""",
+    """
+import torch
 from torch.utils.data import DataLoader, DistributedSampler
 from helpers import setup
 
@@ -47,6 +63,21 @@ if ddp:
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from parts import Net, data, start_distributed
+
+def setup(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+start_distributed(setup)
+model = torch.nn.parallel.DistributedDataParallel(Net().cuda(), device_ids=[torch.cuda.current_device()])
+for x, y in data:
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+""",
     """
 import os
 import torch

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,11 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
         patient = warm()
         monkeypatch.setenv("PYTHON_EXEC", warm_python())  # torchrun starts its ranks with it
     proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), patient, facts())
+    if not proof.held and proof.fixed is not ProofStatus.NOT_RUN and patient is not PATIENT:
+        # What does not hold in a fork is run again as its line says, as `repro all` does.
+        monkeypatch.delenv("PYTHON_EXEC")
+        said.clear()
+        proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
         known = proof.reason in (*NOT_EVERYWHERE, UNPROVEN.get(id))
         assert known, proof.reason
@@ -143,7 +149,12 @@ def test_a_reproduction_leaves_nothing_behind(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, done
     assert json.loads(done.stdout)["proofs"][0]["broken"] == "failed-as-expected"
-    assert set(os.listdir("/dev/shm")) | set(os.listdir(tmp_path)) == before
+    for _ in range(100):  # tests that run beside this one may have semaphores there for a moment
+        left = (set(os.listdir("/dev/shm")) | set(os.listdir(tmp_path))) - before
+        if not left:
+            break
+        time.sleep(0.2)
+    assert left == set()
 
 
 def made(tmp_path, broken, fixed="", header="# run: python {}\n"):
