@@ -194,6 +194,11 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
+def _lax(call: Call) -> bool:
+    """Return whether keys that do not fit may pass, or are expected to fail."""
+    return call.starred or call.value("strict").literal is False or "try" in call.contexts
+
+
 def into_wrapper(script: Script) -> Iterator[Finding]:
     """Report a wrapper that is given what the script saves of the model inside it."""
     for call in script.methods("load_state_dict", "ddp", "dp"):
@@ -201,7 +206,7 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
         given = call.value("state_dict")
         thing = script.thing(given, "checkpoint")
         made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
-        lax = call.starred or call.value("strict").literal is False or "try" in call.contexts
+        lax = _lax(call)
         if wrapper is None or wrapper.kind not in ("ddp", "dp") or made < 0 or lax:
             continue
         found = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
@@ -221,7 +226,7 @@ def into_prepared(script: Script) -> Iterator[Finding]:
     """Report accelerate's wrapper that is given what its own class saves of the model taken out of it."""
     for call in script.methods("load_state_dict", "prepared"):
         given, owner = call.value("state_dict"), call.scope.rpartition(".")[0]
-        lax = call.starred or call.value("strict").literal is False or "try" in call.contexts
+        lax = _lax(call)
         wrapper = script.thing(call.receiver, "prepared")
         if lax or not owner or wrapper is None or not given.text.startswith("checkpoint["):
             continue

@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import NO_GRADIENTS, Call, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -96,7 +96,6 @@ LEAF = re.compile(
     r"(?:requires_grad_|Parameter|(?:tensor|zeros|ones|empty|full|arange|linspace|eye|rand|randn|randint)(?:_like)?)"
 )
 """What makes a tensor with no graph behind it: a second pass from there frees nothing that is missing."""
-NO_GRAPH = {"torch.no_grad", "torch.inference_mode"}
 
 
 def _graph(script: Script, backward: Call) -> Iterator[Call]:
@@ -104,7 +103,7 @@ def _graph(script: Script, backward: Call) -> Iterator[Call]:
     for number, made in enumerate(script.behind(backward.receiver)):
         forward = (
             made.method == "__call__"
-            and not NO_GRAPH & {*made.contexts}
+            and not NO_GRADIENTS & {*made.contexts}
             and script.thing(made.receiver, "model", "ddp", "dp", "compiled") is not None
         )
         itself = number == 0 and not LEAF.fullmatch(made.method)

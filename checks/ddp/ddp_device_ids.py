@@ -104,7 +104,7 @@ def code(script: Script) -> Iterator[Finding]:
         inner = script.innermost(wrapper)
         gloo = group is not None and group.value("backend").literal == "gloo"
         placed = [call for call in moves(script, inner) if call.number < made.number]
-        to_cpu = bool(placed) and target(placed[-1]).is_literal and target(placed[-1]).literal == "cpu"
+        to_cpu = bool(placed) and target(placed[-1]).literal == "cpu"
         on_cpu = to_cpu or (gloo and stays(script, inner) and not moves(script, inner))
         if text and inner is not wrapper and on_cpu:
             yield check.found(

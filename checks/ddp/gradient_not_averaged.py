@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import UNKNOWN, Call, Known, Script, Thing, Value, origins
+from gpudoctor.facts import NO_GRADIENTS, UNKNOWN, Call, Known, Script, Thing, Value, origins
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -167,7 +167,7 @@ def _set_aside(script: Script) -> Iterator[Finding]:
         steps = [
             c for c in steps if c.reached == made.reached and (c.reached or c.stack[:1] == made.stack[:1])
         ]
-        steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
+        steps = [c for c in steps if wrapper.inner in c.receiver.things and not NO_GRADIENTS & {*c.contexts}]
         if any(wrapper.number in taken or _goes_back(script, c) for c in steps):
             trained = steps[0].place
             yield check.found(
@@ -234,7 +234,6 @@ def _thrown_away(script: Script) -> Iterator[Finding]:
 
 
 DDP = "torch.nn.parallel.DistributedDataParallel"
-QUIET = {"torch.no_grad", "torch.inference_mode"}
 
 
 def _goes_back(script: Script, forward: Call) -> bool:

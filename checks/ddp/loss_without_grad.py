@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import FACTORIES, Call, Condition, Known, Script, Value
+from gpudoctor.facts import FACTORIES, NO_GRADIENTS, Call, Condition, Known, Script, Value
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -128,7 +128,7 @@ def code(script: Script) -> Iterator[Finding]:
                 )
             continue
         source = script.calls[call.receiver.made] if call.receiver.made >= 0 else None
-        off = next((name for name in call.contexts if name in NO_GRAD), None)
+        off = next((name for name in call.contexts if name in NO_GRADIENTS), None)
         on = any(name == "torch.enable_grad" for name in call.contexts)
         frozen = _frozen(script, call)
         if frozen is not None:
@@ -181,11 +181,6 @@ def _never(test: Condition) -> bool:
     )
 
 
-NO_GRAD = frozenset(
-    {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"}
-)
-
-
 NUMBERS = ("item", "tolist", "numpy")
 ENDING = frozenset(
     {*NUMBERS, *"detach detach_ argmax argmin argsort long int bool byte nonzero from_numpy tensor".split()}
@@ -196,7 +191,7 @@ PLAIN = (Known.LITERAL, Known.ARGUMENT, Known.INDEX, Known.WORLD_SIZE, Known.DEV
 
 
 def _unrecorded(call: Call) -> bool:
-    return bool(NO_GRAD & {*call.contexts}) and "torch.enable_grad" not in call.contexts
+    return bool(NO_GRADIENTS & {*call.contexts}) and "torch.enable_grad" not in call.contexts
 
 
 def _cut_off(script: Script, value: Value, seen: dict[int, Call | None]) -> Call | None:

@@ -51,7 +51,7 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.calls:
         if call.method != "__unbound__" or one_alone(call) or call.text in said:
             continue
-        if "try" in call.contexts or any(c.kind == "if" and not c.early for c in call.conditions):
+        if "try" in call.contexts or _tested(call):
             continue  # another test may ask for the same in other words
         missing = next((v for v in call.receiver.possible() if v.known is Known.UNBOUND), None)
         if missing is None or (missing.sole is None and missing.all_but is None):
@@ -97,11 +97,15 @@ def _of_one(call: Call) -> bool:
     return len(tests) == 1 and tests[0].by_rank and tests[0].rank is not None and "try" not in call.contexts
 
 
+def _tested(call: Call) -> bool:
+    """Return whether a call stands in the body of some test, of whatever."""
+    return any(c.kind == "if" and not c.early for c in call.conditions)
+
+
 def _by_all(script: Script, use: Call) -> bool:
     """Return whether every rank comes to a use: of a method that nobody calls here, where it reads a checkpoint."""
-    if one_alone(use) or "try" in use.contexts or any(c.kind == "if" and not c.early for c in use.conditions):
+    if one_alone(use) or "try" in use.contexts or _tested(use):
         return False
     return use.reached or any(
-        call.scope == use.scope and not any(c.kind == "if" and not c.early for c in call.conditions)
-        for call in script.named("torch.load")
+        call.scope == use.scope and not _tested(call) for call in script.named("torch.load")
     )

@@ -29,6 +29,7 @@ rank0.json rank1.json` compares them: the same RANK twice, another WORLD_SIZE or
 """
 
 from collections.abc import Iterator
+from operator import methodcaller
 
 from gpudoctor import Check, Finding, Fix, Severity, count
 from gpudoctor.facts import Gpus, Launch, Pci, Ranks, Torch
@@ -78,25 +79,25 @@ def environment(
 def _between(ranks: Ranks) -> Iterator[Finding]:
     """Compare what the reports of several ranks say of the launch that they share."""
     for name in ("WORLD_SIZE", "MASTER_PORT"):
-        pair = ranks.other(lambda rank, name=name: rank.number(name))  # type: ignore[misc]
+        pair = ranks.other(methodcaller("number", name))
         if pair is not None:
             told = " and ".join(f"{rank.number(name)} in {rank.report}" for rank in pair)
             yield check.found(
                 f"{name} is {told}: these ranks wait for different launches", fixes=[DROP, TORCHRUN]
             )
             return
-    same = ranks.alike(lambda rank: rank.number("RANK"))
+    same = ranks.alike(methodcaller("number", "RANK"))
     if same is not None and (same[0].number("WORLD_SIZE") or 1) > 1:
         message = (
             f"RANK is {same[0].number('RANK')} in {same[0].report} and in {same[1].report}: two processes take the "
             "same rank, and another is missing"
         )
         yield check.found(message, fixes=[TASK, DROP])
-    launched = Ranks(each=ranks.launched)
+    launched = ranks.launched
     for name in launched.shared_variables:
-        pair = launched.other(lambda rank, name=name: rank.variables.get(name, ""))  # type: ignore[misc]
+        pair = launched.other(methodcaller("value", name))
         if pair is not None:
-            told = " and ".join(f"{rank.variables.get(name) or 'not set'} in {rank.report}" for rank in pair)
+            told = " and ".join(f"{rank.value(name) or 'not set'} in {rank.report}" for rank in pair)
             message = f"{name} is {told}: ranks that talk to each other in different ways wait for each other, or fail"
             yield check.found(message, severity=Severity.WARNING, fixes=[EVERYWHERE])
 

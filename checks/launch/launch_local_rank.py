@@ -142,21 +142,16 @@ def _refused_by_parser(script: Script) -> Iterator[Finding]:
     parsed = next((c for c in script.methods("parse_args") if c.reached and not c.arguments), None)
     if not engines or parsed is None or not parsed.name.startswith("argparse.ArgumentParser"):
         return
-    options = [a.value.literal for c in script.methods("add_argument") for a in c.arguments.values()]
-    whole = all(
-        a.value.is_literal for c in script.methods("add_argument") for k, a in c.arguments.items() if k == "0"
-    )
+    given = [(k, a.value) for c in script.methods("add_argument") for k, a in c.arguments.items()]
+    options = {value.literal for key, value in given if key.isdigit()}
+    whole = all(value.is_literal for key, value in given if key == "0")
     others = any(
         c.takes(script.things[n])
         for n in parsed.receiver.things
         for c in script.calls
         if c.number != parsed.number
     )
-    if (
-        whole
-        and not others
-        and not {"--local_rank", "--local-rank"} & {o for o in options if isinstance(o, str)}
-    ):
+    if whole and not others and not {"--local_rank", "--local-rank"} & options:
         yield check.found(
             "this parser has no --local_rank, which DeepSpeed's launcher passes to every process: argparse refuses it, unless "
             "it is started with --no_local_rank, or with torchrun",

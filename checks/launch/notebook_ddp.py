@@ -28,7 +28,7 @@ nothing has used CUDA in it.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Known, Script, written_variables
 
 check = Check(
     severity=Severity.ERROR,
@@ -65,14 +65,13 @@ def code(script: Script) -> Iterator[Finding]:
     """A notebook that starts processes by spawn with a function that it defines itself."""
     if not script.notebook or any(call.name.rpartition(".")[2] in LAUNCHERS for call in script.calls):
         return
-    written = {
-        call.value("key").literal for call in script.named("os.environ.__setitem__", "os.environ.setdefault")
-    }
+    written = written_variables(script)
     made = script.process_group
     if (
         made is not None
         and not made.given("rank")
         and not made.given("init_method")
+        and written is not None
         and "RANK" not in written
     ):
         yield check.found(

@@ -31,7 +31,7 @@ that is empty there (`$JOBPORT`), or a host and a port in one.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, joined
-from gpudoctor.facts import Launch, Script
+from gpudoctor.facts import Launch, Script, reads_address, written_variables
 
 # What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -174,21 +174,15 @@ def code(script: Script) -> Iterator[Finding]:
     group = script.process_group
     if group is None or not group.reached or group.starred or script.frameworks:
         return
-    written = {
-        c.value("key").literal
-        for c in script.named("os.environ.__setitem__", "os.environ.setdefault", "os.putenv")
-    }
+    written = written_variables(script)
     read = {c.variable for c in script.named("os.environ.__getitem__", "os.environ.get", "os.getenv")}
-    others = any(call.name in ("os.environ.update", "os.environ.__set__") for call in script.calls)
-    method = group.value("init_method")
-    env = "init_method" not in group.arguments or (method.is_literal and method.literal in (None, "env://"))
     from_slurm = {"SLURM_PROCID", "SLURM_NTASKS"} & read and not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} & read
-    if env and from_slurm and group.given("rank") and not others and "store" not in group.arguments:
-        if "MASTER_ADDR" not in written and all(isinstance(name, str) for name in written):
-            yield check.found(
-                "init_process_group reads MASTER_ADDR and MASTER_PORT, which srun does not set, and nothing in this script "
-                "does: the batch script has to export them",
-                severity=Severity.NOTE,
-                location=group.place,
-                fixes=[EXPORTED],
-            )
+    unset = written is not None and "MASTER_ADDR" not in written
+    if unset and from_slurm and group.given("rank") and reads_address(group):
+        yield check.found(
+            "init_process_group reads MASTER_ADDR and MASTER_PORT, which srun does not set, and nothing in this script "
+            "does: the batch script has to export them",
+            severity=Severity.NOTE,
+            location=group.place,
+            fixes=[EXPORTED],
+        )

@@ -22,7 +22,7 @@ Print `sorted(os.environ)` in the child: none of these names is there.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script
+from gpudoctor.facts import Call, Script, reads_address, written_variables
 
 GIVE = Fix(
     "Or give what torchrun would have set",
@@ -47,11 +47,8 @@ def code(script: Script) -> Iterator[Finding]:
     """What a spawned function reads, or init_process_group needs, and nobody sets."""
     if not any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
         return
-    written = {
-        str(call.value("key").literal)
-        for call in script.named("os.environ.__setitem__", "os.environ.setdefault", "os.putenv")
-    }
-    if any(call.name in ("os.environ.update", "os.environ.__set__") for call in script.calls):
+    written = written_variables(script)
+    if written is None:
         return
     if any(_reads(call) and not call.spawned and call.reached for call in script.calls):
         written |= {"RANK", "MASTER_ADDR"}  # who starts the script sets them, and the processes inherit them
@@ -67,12 +64,7 @@ def code(script: Script) -> Iterator[Finding]:
                 )
                 return
         if call.name == "torch.distributed.init_process_group" and not call.starred and call.reached:
-            method = call.value("init_method")
-            # An address that is computed may be anything: a file, tcp://.
-            named = "init_method" in call.arguments and not (
-                method.known is Known.LITERAL and method.literal in (None, "env://")
-            )
-            if "store" not in call.arguments and not named and "MASTER_ADDR" not in written:
+            if reads_address(call) and "MASTER_ADDR" not in written:
                 yield check.found(
                     "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that this script starts, and "
                     "nothing in this script sets them",

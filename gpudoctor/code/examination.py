@@ -209,7 +209,7 @@ def _seen_from_its_place(finding: Finding, names: Iterable[str]) -> Finding:
     for name in names:
         if f"line {name}:" in message:
             message = re.sub(rf"\bline ({re.escape(name)})(:cell \d+)?:(\d+)", told, message)
-    return replace(finding, message=message)
+    return finding if message == finding.message else replace(finding, message=message)
 
 
 def _quoted(finding: Finding, source: Source, line: int) -> Finding:

@@ -5,7 +5,7 @@ import ast
 from gpudoctor.code.assignment import assign
 from gpudoctor.code.definitions import nodes
 from gpudoctor.code.expressions import evaluate
-from gpudoctor.code.program import Frame, one_of
+from gpudoctor.code.program import Frame, either, one_of
 from gpudoctor.facts import WHOLE, Condition, Known, Loop, Value
 
 _LOADERS = ("loader", "dataloader", "data_iter", "train_iter")
@@ -153,4 +153,4 @@ def _rejoin(frame: Frame, before: dict[str, Value], names: dict[str, Value]) -> 
     for name, value in names.items():
         held = frame.names.get(name)
         if value is not before.get(name) and value is not held:
-            frame.names[name] = value if held is None or held == value else one_of([held, value])
+            frame.names[name] = either(held, value)

@@ -2,7 +2,7 @@
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gpudoctor.code.definitions import Class, File, Function
 from gpudoctor.facts import UNKNOWN, Argument, Call, Condition, Exit, Known, Loop, Place, Thing, Value
@@ -245,11 +245,7 @@ MOST_CHOICES = 6
 
 def one_of(values: list[Value]) -> Value:
     """Return a value that is one of several."""
-    found: list[Value] = []
-    for value in values:
-        for item in value.possible():
-            if item not in found:
-                found.append(item)
+    found = _distinct(item for value in values for item in value.possible())
     if not found:
         return UNKNOWN
     if len(found) == 1:
@@ -258,11 +254,7 @@ def one_of(values: list[Value]) -> Value:
     sole, all_but = _asked(found)
     if len(found) > MOST_CHOICES:  # each value is in it with its first ones: a wrapper beside many models
         turns = itertools.chain.from_iterable(itertools.zip_longest(*(value.possible() for value in values)))
-        first: list[Value] = []
-        for item in turns:
-            if item is not None and item not in first:
-                first.append(item)
-        found = first
+        found = _distinct(item for item in turns if item is not None)
     return Value(
         Known.CHOICE,
         items=tuple(found[:MOST_CHOICES]),
@@ -271,6 +263,20 @@ def one_of(values: list[Value]) -> Value:
         sole=sole,
         all_but=all_but,
     )
+
+
+def _distinct(values: Iterable[Value]) -> list[Value]:
+    """Return values without those that stand there twice, in their order: a value need not be hashable."""
+    found: list[Value] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found
+
+
+def either(held: Value | None, value: Value) -> Value:
+    """Return what something holds that was given a value, or was not: what it held before, or that."""
+    return value if held is None or held == value else one_of([held, value])
 
 
 def _asked(values: list[Value]) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of
-from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, mixed, one_of
+from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, either, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import PREFIXES, UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
@@ -140,8 +140,7 @@ def _rejoin(frame: Frame) -> None:
     for heap in frame.heaps:
         if heap is not after:
             for key, value in [(key, value) for key, value in heap.items() if after.get(key) is not value]:
-                held = after.get(key)
-                after[key] = value if held is None or held == value else one_of([held, value])
+                after[key] = either(after.get(key), value)
 
 
 _ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")

@@ -99,6 +99,7 @@ from gpudoctor.facts.script_checkpoints import (
 )
 from gpudoctor.facts.script_collectives import Parted, Side, parted, side
 from gpudoctor.facts.script_departures import left_alone, parted_by_data, returned, unequal
+from gpudoctor.facts.script_environment import reads_address, written_variables
 from gpudoctor.facts.script_files import (
     elsewhere,
     of_several,
@@ -112,6 +113,7 @@ from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import (
     FACTORIES,
     LAYERS,
+    NO_GRADIENTS,
     class_of,
     cpu_input,
     moved_under,
@@ -141,6 +143,7 @@ __all__ = [
     "FACTORIES",
     "HARMLESS",
     "LAYERS",
+    "NO_GRADIENTS",
     "OF_ALL_RELEASES",
     "PREFIXES",
     "REMOVED",
@@ -308,6 +311,7 @@ __all__ = [
     "parted_by_data",
     "path_between",
     "pcie_speed",
+    "reads_address",
     "returned",
     "same_for_all",
     "saved_wrappers",
@@ -323,4 +327,5 @@ __all__ = [
     "unequal",
     "without_gradients",
     "wrapped_classes",
+    "written_variables",
 ]  # fmt: skip

@@ -44,6 +44,10 @@ class Rank(Struct, frozen=True, kw_only=True):
         """Return a launch variable as a number."""
         return Launch(variables=self.variables).number(name)
 
+    def value(self, name: str) -> str:
+        """Return a launch variable, empty where it is not set."""
+        return self.variables.get(name, "")
+
 
 class Ranks(Struct, frozen=True, kw_only=True):
     """Reports of several ranks."""
@@ -67,12 +71,12 @@ class Ranks(Struct, frozen=True, kw_only=True):
         return None
 
     @property
-    def launched(self) -> list[Rank]:
+    def launched(self) -> "Ranks":
         """Those that a launcher, or who stands in for one, made a rank: others have no rank's variables yet."""
-        return [rank for rank in self.each if rank.number("RANK") is not None]
+        return Ranks(each=[rank for rank in self.each if rank.number("RANK") is not None])
 
     @property
     def shared_variables(self) -> list[str]:
         """The names, of which some rank has one, of variables that all ranks should have alike."""
-        names = {name for rank in self.launched for name in rank.variables}
+        names = {name for rank in self.each for name in rank.variables}
         return sorted(name for name in names if SHARED.fullmatch(name) and not OWN.search(name))

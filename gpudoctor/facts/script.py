@@ -23,9 +23,10 @@ COLLECTIVES = frozenset(
 WRAPPERS = ("ddp", "dp", "fsdp", "compiled", "prepared")
 """Kinds of thing that hold a model and are called in its place."""
 
-
 EQUALS = re.compile(r"(?P<what>[\w.]+) == (?P<quote>['\"])(?P<text>\w*)(?P=quote)")
+"""A test for one text, such as ``args.device == "cpu"``."""
 HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)")
+"""A test for a part of a text, such as ``"cuda" in args.device``."""
 
 
 class Condition(Struct, frozen=True):

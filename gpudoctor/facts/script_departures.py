@@ -46,7 +46,6 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
         if way.kind in ("raise", "exit") or not way.loops:
             continue
         loop = way.loops[-1]
-        divided = everywhere or _divided(script, way.loops[0])
         calls = waiting.get(loop.place, [])
         if way.kind == "continue":
             calls = [call for call in calls if call.number >= way.number]
@@ -63,6 +62,9 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             if tried and way.kind == "continue" and any(e in failed.text for e in OF_ONE_RANK):
                 yield way, failed, tried[0]
             continue
+        if not calls:
+            continue
+        divided = everywhere or _divided(script, way.loops[0])
         skips = way.kind == "continue" and any(call.method == "backward" for call in calls)
         condition = next(
             (
@@ -73,7 +75,7 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             ),
             None,
         )
-        if calls and condition is not None:
+        if condition is not None:
             yield way, condition, calls[0]
 
 

@@ -15,6 +15,10 @@ LAYERS = (
     "TransformerDecoder TransformerDecoderLayer PReLU"
 ).split()
 """Modules of torch.nn that have parameters by default."""
+NO_GRADIENTS = frozenset(
+    {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"}
+)
+"""What records nothing that a backward pass could follow."""
 
 
 def class_of(script: Script, thing: Thing) -> ModuleClass | None:
@@ -199,15 +203,6 @@ def _moved_with_another(script: Script, thing: Thing) -> bool:
     return False
 
 
-__all__ = [
-    "FACTORIES", "LAYERS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu", "stays", "target",
-    "wrapped_classes",
-]  # fmt: skip
-
-
-NO_GRADIENTS = {"torch.no_grad", "torch.inference_mode"}
-
-
 def without_gradients(script: Script, loop: Call) -> bool:
     """Return whether a loop over a loader trains nothing: no_grad is around it, or around all its forward passes."""
     if NO_GRADIENTS & {*loop.contexts}:
@@ -221,3 +216,9 @@ def without_gradients(script: Script, loop: Call) -> bool:
     ]
     quiet = bool(forwards) and all(NO_GRADIENTS & {*call.contexts} for call in forwards)
     return quiet and not any(call.method in ("backward", "step") for call in inside)
+
+
+__all__ = [
+    "FACTORIES", "LAYERS", "NO_GRADIENTS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu", "stays", "target",
+    "without_gradients", "wrapped_classes",
+]  # fmt: skip

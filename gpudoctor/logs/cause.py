@@ -20,9 +20,8 @@ from gpudoctor.model import Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
-
-
 ABORTED = ("-6", "134", "SIGABRT")
+"""How exit codes and signals say that a process ended itself: C++'s ``terminate``, or a watchdog."""
 
 
 def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Judgement:

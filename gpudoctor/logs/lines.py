@@ -36,6 +36,7 @@ FULL = re.compile(r"\b100%\|")
 """A bar of which all is done."""
 TERMINATED = "terminate called after throwing an instance of"
 WHAT = "what():"
+"""The two lines that a C++ exception ends in where nobody caught it: of one process, whatever stands between them."""
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
 LINE_MOST = 4000
