@@ -2,8 +2,9 @@
 
 Importing torch is most of the time that a short script takes, and each rank does it again. Here it is imported once.
 Who runs COMMAND, the client, as an interpreter (``-c CODE``, ``-m MODULE`` or a script) gets a fork of this process: a
-process of its own, with the caller's folder, environment and streams, and modules from the caller's PYTHONPATH in the
-place of those that were imported. What another environment variable changes at the import of torch is not seen here.
+process of its own, with the caller's folder, environment and open files, and modules from its PYTHONPATH in the
+place of those that were imported. What it starts by ``sys.executable`` or by multiprocessing's spawn is a fork as well.
+What another environment variable changes at the import of torch is not seen here.
 Signals reach the client and not the fork; where the client is killed, the fork ends with all that it started.
 """
 
@@ -14,6 +15,7 @@ import gc
 import importlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -29,6 +31,8 @@ from pathlib import Path
 
 LOOK_AGAIN = 0.5
 """Seconds between two looks whether the process that started this one is there."""
+MOST_DESCRIPTORS = 253
+"""That one message may carry (SCM_MAX_FD of Linux)."""
 
 
 def main(path, command, modules):
@@ -63,21 +67,20 @@ def main(path, command, modules):
 
 def received(client):
     """Return the caller's three streams, and what it asks for; nothing where it was gone before it had asked."""
-    ancillary = socket.CMSG_LEN(3 * array.array("i").itemsize)
+    ancillary = socket.CMSG_LEN(MOST_DESCRIPTORS * array.array("i").itemsize)
     size, sent, _, _ = client.recvmsg(8, ancillary)
     streams = array.array("i")
     for _, _, data in sent:
         streams.frombytes(data)
     text = client.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL) if len(size) == 8 else b""
-    return list(streams), json.loads(text) if text and len(streams) == 3 else None
+    asked = json.loads(text) if text else None
+    return list(streams), asked if asked and len(asked["held"]) == len(streams) else None
 
 
-def answer(streams, command, arguments, folder, environment):
+def answer(streams, command, arguments, folder, environment, held):
     """Run what an interpreter would run; never return."""
     os.setsid()
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-    os.closerange(3, max(int(name) for name in os.listdir("/proc/self/fd")) + 1)
+    take_descriptors(streams, held)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -85,6 +88,8 @@ def answer(streams, command, arguments, folder, environment):
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
     os.environ.setdefault("PYTHON_EXEC", command)  # what torchrun starts its ranks with
+    sys.executable = command
+    multiprocessing.set_executable(command)
     draw_anew()
     status = 0
     try:
@@ -100,6 +105,18 @@ def answer(streams, command, arguments, folder, environment):
         traceback.print_exception(type(error), error, frames)
         status = 1
     finish(status)
+
+
+def take_descriptors(received, held):
+    """Give the caller's descriptors the numbers that they have there, and close all others."""
+    above = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
+    above = max(above, *held) + 1
+    for number, stream in enumerate(received):
+        os.dup2(stream, above + number)
+    os.closerange(0, above)
+    for number, target in enumerate(held):
+        os.dup2(above + number, target)
+    os.closerange(above, above + len(held))
 
 
 def finish(status):
@@ -186,7 +203,9 @@ def wait(pid, client):
 
 
 def end_tree(pid):
-    """Kill a process and what descends from it."""
+    """Kill a process and what descends from it; it does nothing more meanwhile, such as going on after its child."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
     for one in [*descendants(pid), pid]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)

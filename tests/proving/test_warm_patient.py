@@ -82,6 +82,22 @@ def test_it_ends_as_under_an_interpreter(python, code, status, words):
     assert "warm_python.py" not in done.stderr
 
 
+def test_what_it_starts_is_warm_too_and_gets_its_open_files(python, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import multiprocessing as mp, os, subprocess, sys\n"
+        "def tell(pipe):\n    pipe.send((os.getpid(), 'colorsys' in sys.modules))\n"
+        "if __name__ == '__main__':\n"
+        "    ours, theirs = mp.get_context('spawn').Pipe()\n"
+        "    child = mp.get_context('spawn').Process(target=tell, args=(theirs,))\n    child.start()\n"
+        "    pid, warm = ours.recv()\n    child.join()\n"
+        "    print(pid != os.getpid(), warm, child.exitcode, flush=True)\n"
+        "    subprocess.run([sys.executable, '-c', \"import sys; print('colorsys' in sys.modules)\"])\n"
+    )
+    done = ran(python, str(script))
+    assert done.stdout == "True True 0\nTrue\n", done
+
+
 def test_random_numbers_differ_from_script_to_script(python):
     assert len({ran(python, "-c", "import random; print(random.random())").stdout for _ in range(3)}) == 3
 
