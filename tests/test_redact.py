@@ -1,7 +1,6 @@
 """Nothing private leaves the machine: planted secrets, things that must stay, and the laws of redaction."""
 
 import string
-import time
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from gpudoctor.redact.names import node_list
 from gpudoctor.redact.report import private
 from gpudoctor.redact.report import redacted as redacted_report
 from gpudoctor.report import Report
+from tests.processor_time import within
 
 PRIVATE = Private(
     hosts=("gpu-node-17", "gpu-node-17.hpc.acme.com", "node", "na[01-03].cl.acme.example", "10.20.30.40"),
@@ -503,23 +503,21 @@ REPEATED = [
 ]  # fmt: skip
 
 
-def seconds(text: str, private: Private = MANY) -> float:
-    redactor = Redactor(private)
-    start = time.process_time()
-    leftovers(redactor.text(text), private)
-    return time.process_time() - start
+def redact(text: str, private: Private = MANY) -> None:
+    leftovers(Redactor(private).text(text), private)
 
 
 def test_two_megabytes_of_log_take_about_a_second() -> None:
     line = "2026-11-20 12:30:45,123 INFO epoch 3 step 400 loss 0.2345 lr 1e-4 tokens/s 12345 mem 40.2GiB /usr/lib/x\n"
     log = (line * 12 + TRACEBACK) * 800
-    # far above what it takes (0.6 s), for machines that are slow or busy
-    assert seconds(log[:2_000_000]) < 5
+    with within(2.5):  # 1.3 s on that machine
+        redact(log[:2_000_000])
 
 
 @pytest.mark.parametrize("piece", REPEATED)
 def test_no_text_takes_more_than_linear_time(piece: str) -> None:
-    assert seconds((piece * 200_000)[:200_000]) < 2.5
+    with within(2.0):
+        redact((piece * 200_000)[:200_000])
 
 
 def test_a_package_of_hydras_search_path_is_no_host():

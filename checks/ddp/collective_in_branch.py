@@ -34,7 +34,18 @@ two ranks shows where each stands.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data, returned, unequal
+from gpudoctor.facts import (
+    Condition,
+    Exit,
+    Parted,
+    Script,
+    forwards_of_unknown,
+    left_alone,
+    parted,
+    parted_by_data,
+    returned,
+    unequal,
+)
 
 EVERYWHERE = Fix(
     "Make the call on every rank, and use its result on one",
@@ -99,20 +110,17 @@ def code(script: Script) -> Iterator[Finding]:
         both = any(o.side.condition.place == condition.place and o is not item for o in found)
         if both or condition.place in exits:
             continue  # the first is collective-mismatch, the second is said of the exit
-        through = "" if item.place == call.place else f", through {item.text}(),"
-        fixes = [EVERYWHERE]
-        if call.method in ("__call__", "forward"):
-            fixes = [BARE]
-        elif call.method in ("barrier", "monitored_barrier", "wait_for_everyone"):
-            fixes = [MET]
-        elif call.method in ("state_dict", "optim_state_dict", "full_optim_state_dict"):
-            fixes = [GATHERED]
-        yield check.found(
-            f"{call.text}() is called{through} {where(condition)} (line {condition.place}) and {item.side.said()} "
-            "call it: whoever does waits for the rest until the time-out",
-            location=item.place,
-            fixes=fixes,
-        )
+        yield alone(script, item)
+    places = {item.place for item in found}
+    for item in parted(script, forwards_of_unknown(script)):
+        if item.place not in places:
+            yield check.found(
+                f"{item.call.text}() runs{through(item)} {where(item.side.condition)} (line {item.side.condition.place}): if "
+                f"the model has buffers, as BatchNorm has, this forward pass broadcasts them, and {item.side.said()} take part",
+                severity=Severity.NOTE,
+                location=item.place,
+                fixes=[BARE],
+            )
     for call, condition in () if left else parted_by_data(script):
         yield check.found(
             f"{call.text}() is called only where `{condition.text}` holds (line {condition.place}), which each rank's own "
@@ -138,6 +146,29 @@ def code(script: Script) -> Iterator[Finding]:
             location=place,
             fixes=[RESUMED],
         )
+
+
+def alone(script: Script, item: Parted) -> Finding:
+    """Report a call that some ranks alone come to."""
+    call, condition = item.call, item.side.condition
+    waits, fixes = "call it: whoever does waits for the rest until the time-out", [EVERYWHERE]
+    if call.method in ("__call__", "forward") and script.thing(call.receiver, "ddp"):
+        waits = "call it: its broadcast of the buffers meets whatever the others do next, or nothing"
+        fixes = [BARE]
+    elif call.method in ("barrier", "monitored_barrier", "wait_for_everyone"):
+        fixes = [MET]
+    elif call.method in ("state_dict", "optim_state_dict", "full_optim_state_dict"):
+        fixes = [GATHERED]
+    return check.found(
+        f"{call.text}() is called{through(item)} {where(condition)} (line {condition.place}) and {item.side.said()} {waits}",
+        location=item.place,
+        fixes=fixes,
+    )
+
+
+def through(item: Parted) -> str:
+    """Return by which function a call is reached, where it does not stand in the branch itself."""
+    return "" if item.place == item.call.place else f", through {item.text}(),"
 
 
 def where(condition: Condition) -> str:

@@ -117,7 +117,7 @@ def _without_the_wrapper(script: Script) -> Finding | None:
     summed = [_tensor(call) for call in script.calls if call.collective]
     if any(".grad" in tensor for tensor in summed):
         return None
-    ways = [_past_the_wrapper, _set_aside, _thrown_away, _held_bare]
+    ways = [_past_the_wrapper, _past_what_is_prepared, _set_aside, _thrown_away, _held_bare, _taken_out]
     if any("grad" in tensor for tensor in summed):
         ways = [_thrown_away]
     return next((finding for way in ways for finding in way(script)), None)
@@ -132,21 +132,65 @@ def _unused(script: Script) -> Iterator[tuple[Thing, Call]]:
 
 
 def _past_the_wrapper(script: Script) -> Iterator[Finding]:
-    """Report a loss that the module inside of a DistributedDataParallel computes, and no forward of the wrapper."""
+    """Report a loss that `model.module` computes, and no forward of the DistributedDataParallel."""
     for wrapper in script.of_kind("ddp"):
-        past = {c.place: c for c in script.calls if _goes_past(c, wrapper)}
-        for backward in script.methods("backward") if past else ():
-            behind = list(script.behind(backward.receiver))
-            ways = [way for call in behind for way in (call.place, *call.stack)]
-            inside = next((past[way] for way in ways if way in past), None)
-            if inside is not None and not any(wrapper.number in c.receiver.things for c in behind):
-                yield check.found(
-                    f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the "
-                    "ranks: each rank trains a model of its own",
-                    location=inside.place,
-                    fixes=[FORWARD],
-                )
-                return
+        yield from _computed_by(script, wrapper, [c for c in script.calls if _goes_past(c, wrapper)])
+
+
+def _taken_out(script: Script) -> Iterator[Finding]:
+    """Report a loss of the module inside that a name was given: ``core = unwrapped(model)``."""
+    for get in script.methods("__get__"):
+        wrapper = script.thing(get.receiver, "ddp") if get.name.endswith(".module.__get__") else None
+        if wrapper is not None and wrapper.inner >= 0:
+            own = (c for c in script.calls[get.number :] if c.receiver.thing == wrapper.inner)
+            yield from _computed_by(script, wrapper, [c for c in own if c.method not in ONLY_ASKED])
+
+
+def _computed_by(script: Script, wrapper: Thing, calls: list[Call]) -> Iterator[Finding]:
+    """Report the first of some calls of the module inside that a loss comes of, without the wrapper's forward."""
+    past = {call.place: call for call in calls}
+    for backward in script.methods("backward") if past else ():
+        behind = list(script.behind(backward.receiver))
+        ways = [way for call in behind for way in (call.place, *call.stack)]
+        inside = next((past[way] for way in ways if way in past), None)
+        if inside is not None and not any(wrapper.number in c.receiver.things for c in behind):
+            yield check.found(
+                f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the ranks: "
+                "each rank trains a model of its own",
+                location=inside.place,
+                fixes=[FORWARD],
+            )
+            return
+
+
+PREPARED = Fix(
+    "Compute the loss in the model's forward, and call what prepare() returned",
+    "loss = model(batch)  # model comes from accelerator.prepare(); was: accelerator.unwrap_model(model).compute_loss(batch)",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/notes/ddp.html",
+)
+
+
+def _past_what_is_prepared(script: Script) -> Iterator[Finding]:
+    """Report a loss computed by the model that accelerate unwraps, where the wrapper's own forward has no part in it."""
+    unwrapped = {c.number: next(iter(c.arguments.values()), None) for c in script.methods("unwrap_model")}
+    past = [c for c in script.calls if c.receiver.made in unwrapped and c.method not in ONLY_ASKED]
+    for backward in script.named("accelerate.Accelerator.backward") if past else ():
+        given = next(iter(backward.arguments.values()), None)
+        behind = list(script.behind(given.value)) if given is not None else []
+        inside = next((c for c in past if c in behind and not NO_GRADIENTS & {*c.contexts}), None)
+        wrapper = unwrapped[inside.receiver.made] if inside is not None else None
+        if inside is None or wrapper is None:
+            continue
+        own = (c for c in behind if c.method in ("__call__", "forward") or c.name == "?")
+        if not any(c.text == wrapper.text or {*c.receiver.things} & {*wrapper.value.things} for c in own):
+            yield check.found(
+                f"{inside.text}() goes past the forward of what accelerate prepared: with several processes that is a "
+                "DistributedDataParallel, whose backward then sums nothing over them",
+                location=inside.place,
+                fixes=[PREPARED],
+            )
+            return
 
 
 KEPT = Fix(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.code.arithmetic import compared, tested
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
+from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
 
 Heap = dict[tuple[int, str], Value]
@@ -24,6 +25,12 @@ def branch(frame: Frame, node: ast.If) -> bool:
     )
     outside = frame.conditions
     program = frame.program
+    wrapped = is_wrapped(frame, node.test)
+    if wrapped is not None:
+        frame.conditions = (*outside, condition if wrapped else opposite)
+        left = program.execute(frame, node.body if wrapped else node.orelse)
+        frame.conditions = outside
+        return left
     names, heap = dict(frame.names), dict(program.heap)
     frame.conditions = (*outside, condition)
     left = program.execute(frame, node.body)

@@ -14,6 +14,7 @@ from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHUFFLED, chosen
+from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import ANY_OTHER, EVERY_NTH, UNKNOWN, Argument, Condition, Known, Value
 
 
@@ -181,6 +182,9 @@ def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negate
 
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     test = tested(evaluate(frame, node.test))
+    wrapped = is_wrapped(frame, node.test)
+    if wrapped is not None:
+        return _under(frame, node.body if wrapped else node.orelse, node.test, test, negated=not wrapped)
     then = _under(frame, node.body, node.test, test)
     found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:

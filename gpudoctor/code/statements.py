@@ -11,6 +11,7 @@ from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.loops import for_loop, while_loop
 from gpudoctor.code.names import symbol
 from gpudoctor.code.program import Frame
+from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import UNKNOWN, Value
 
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -26,10 +27,15 @@ def execute(frame: Frame, body: Iterable[ast.stmt]) -> bool:
         handler = _HANDLERS.get(type(node))
         if handler is not None:
             left = bool(handler(frame, node)) or left
-            if left and isinstance(node, LEAVING):
+            if left and (isinstance(node, LEAVING) or _surely(frame, node)):
                 break
     frame.conditions = conditions
     return left
+
+
+def _surely(frame: Frame, node: ast.stmt) -> bool:
+    """Return whether it is known that the way out of a test for a wrapper is taken."""
+    return isinstance(node, ast.If) and is_wrapped(frame, node.test) is not None
 
 
 def _expression(frame: Frame, node: ast.Expr) -> bool:

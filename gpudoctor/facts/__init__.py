@@ -88,6 +88,7 @@ from gpudoctor.facts.script import (
     Script,
     Signature,
 )
+from gpudoctor.facts.script_buffers import batch_norm
 from gpudoctor.facts.script_checkpoints import (
     PREFIXES,
     TELLS_WRAPPED,
@@ -109,7 +110,7 @@ from gpudoctor.facts.script_files import (
     spawns_ranks,
     starts_several,
 )
-from gpudoctor.facts.script_joined import batch_norm, joined
+from gpudoctor.facts.script_joined import forwards_of_unknown, joined
 from gpudoctor.facts.script_models import (
     FACTORIES,
     LAYERS,
@@ -280,6 +281,7 @@ __all__ = [
     "cpus_in",
     "elsewhere",
     "for_processors_alone",
+    "forwards_of_unknown",
     "gloo_names",
     "gpu_model",
     "gpus_here",

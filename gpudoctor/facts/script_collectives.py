@@ -1,5 +1,7 @@
 """Which ranks come to a script's collectives: those under a test for the rank, and loops that ranks leave alone."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from gpudoctor.facts.script import Call, Condition, Script
@@ -62,11 +64,14 @@ def _one_rank(value: Value) -> bool:
     return value.known is Known.ARGUMENT or (of_size and not value.by_rank)
 
 
-def parted(script: Script) -> list[Parted]:
-    """Return the calls for which every rank has to come, and some alone do; the first of each side of each test."""
+def parted(script: Script, meeting: Sequence[Call] | None = None) -> list[Parted]:
+    """Return the calls for which every rank has to come, and some alone do; the first of each side of each test.
+
+    `meeting` are the calls in question, those of `joined` where none are given.
+    """
     sides: dict[tuple[object, bool], set[str]] = {}
     calls: list[tuple[Call, Side]] = []
-    for call in joined(script):
+    for call in joined(script) if meeting is None else meeting:
         found = [side(condition) for condition in call.rank_conditions]
         if not found or None in found:
             continue

@@ -1,6 +1,7 @@
 """The calls of a script for which every rank has to come: collectives, and what contains them."""
 
 from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script_buffers import holds_buffers
 from gpudoctor.facts.script_values import Place, Thing
 
 CONSTRUCTED = frozenset(
@@ -43,23 +44,25 @@ OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "lo
 """Methods of a FullyShardedDataParallel that gather or reduce its shards."""
 WITHOUT_OTHERS = ("group", "process_group", "pg", "no_dist")
 """Arguments by which a call may be one of some ranks, or of one."""
-STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm2d")
 
 
 def joined(script: Script) -> list[Call]:
     """Return the calls for which every rank has to come: collectives of all ranks, and what contains them."""
     shards = sharded(script)
     forwards = _forwards(script, shards)
+    buffered = frozenset(thing.number for thing in script.of_kind("ddp") if _with_buffers(script, thing))
     return [
         call
         for call in script.calls
-        if _waits(script, call, forwards, shards)
+        if _waits(script, call, forwards, shards, buffered)
         and not call.starred
         and not any(call.given(name) and not call.value(name).is_none for name in WITHOUT_OTHERS)
     ]
 
 
-def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[int]) -> bool:
+def _waits(
+    script: Script, call: Call, forwards: set[Place], shards: frozenset[int], buffered: frozenset[int]
+) -> bool:
     """Return whether a call ends when the other ranks make it too."""
     if call.collective or call.name in CONSTRUCTED or call.name in OF_ACCELERATE:
         return True
@@ -77,11 +80,8 @@ def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[i
     if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
         return True
     if call.method == "add_graph":  # TensorBoard's writer calls the model
-        given = [script.thing(argument.value, "ddp") for argument in call.arguments.values()]
-        return any(_with_buffers(script, wrapper) for wrapper in given)
-    return call.method in ("__call__", "forward") and _with_buffers(
-        script, script.thing(call.receiver, "ddp")
-    )
+        return any(buffered.intersection(argument.value.things) for argument in call.arguments.values())
+    return call.method in ("__call__", "forward") and bool(buffered.intersection(call.receiver.things))
 
 
 def _whole_state(script: Script, call: Call, shards: frozenset[int]) -> bool:
@@ -110,32 +110,30 @@ def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
     return found
 
 
-def _with_buffers(script: Script, wrapper: Thing | None) -> bool:
-    """Return whether a DistributedDataParallel surely has buffers: it broadcasts them before a forward pass."""
-    if wrapper is None or wrapper.type.startswith("apex."):
-        return False
+def _with_buffers(script: Script, wrapper: Thing) -> bool:
+    """Return whether a DistributedDataParallel surely broadcasts buffers before a forward pass."""
+    return _broadcasts(wrapper, script) and holds_buffers(script, wrapper) is True
+
+
+def _broadcasts(wrapper: Thing, script: Script) -> bool:
+    """Return whether a DistributedDataParallel broadcasts the buffers that its model has, if any."""
     made = script.made_by(wrapper)
-    if made is not None and made.given("broadcast_buffers"):
-        return False
-    return batch_norm(script, script.innermost(wrapper)) is not None
+    return not wrapper.type.startswith("apex.") and not (made is not None and made.given("broadcast_buffers"))
 
 
-def batch_norm(script: Script, model: Thing) -> Place | None:
-    """Return where a model gets its BatchNorm, ``None`` where none is seen."""
-    for item in script.classes:
-        if item.name == model.type:
-            return next((a.place for a in item.attributes if a.type.endswith(STATISTICS)), None)
-    if model.type.startswith("torchvision.models."):
-        last = model.type.rpartition(".")[2]
-        normed = last.startswith(("resnet", "resnext", "wide_resnet", "densenet", "mobilenet", "shufflenet"))
-        return model.place if normed or last.endswith("_bn") else None
-    if model.type == "torch.nn.Sequential":
-        made = script.made_by(model)
-        for argument in made.arguments.values() if made else ():
-            thing = script.thing(argument.value)
-            if thing is not None and thing.type.endswith(STATISTICS):
-                return thing.place
-    return None
+def forwards_of_unknown(script: Script) -> list[Call]:
+    """Return the forward passes of a DistributedDataParallel of which nobody knows here whether it has buffers."""
+    found = []
+    known: dict[int, bool] = {}
+    for call in script.calls:
+        wrapper = script.thing(call.receiver, "ddp") if call.method in ("__call__", "forward") else None
+        if wrapper is None or call.receiver.things != (wrapper.number,):
+            continue
+        if wrapper.number not in known:
+            known[wrapper.number] = _broadcasts(wrapper, script) and holds_buffers(script, wrapper) is None
+        if known[wrapper.number]:
+            found.append(call)
+    return found
 
 
-__all__ = ["batch_norm", "joined"]
+__all__ = ["forwards_of_unknown", "joined"]

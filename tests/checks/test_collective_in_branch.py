@@ -3,6 +3,59 @@
 FLAGGED = [
     """
 import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from parts import build
+def evaluate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        return sum((model(x.cuda()) - y.cuda()).abs().sum() for x, y in loader)
+def main(loader, held):
+    dist.init_process_group("nccl")
+    rank, local = dist.get_rank(), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    net = DDP(build(4).to(local), device_ids=[local])
+    for epoch in range(5):
+        if rank == 0:
+            print(evaluate(net, held))  # <-
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU())
+    def forward(self, x):
+        return self.layers(x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(4) for _ in range(2)])
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+def evaluate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        return sum((model(x.cuda()) - y.cuda()).abs().sum() for x, y in loader)
+def main(loader, held):
+    dist.init_process_group("nccl")
+    rank, local = dist.get_rank(), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    net = DDP(Net().to(local), device_ids=[local])
+    for epoch in range(5):
+        if rank == 0:
+            print(evaluate(net, held))  # <-
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 def load(path, model, rank):
     if rank != 0:
@@ -920,6 +973,59 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(width, width), nn.LayerNorm(width), nn.ReLU())
+    def forward(self, x):
+        return self.layers(x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(4) for _ in range(2)])
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+def evaluate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        return sum((model(x.cuda()) - y.cuda()).abs().sum() for x, y in loader)
+def main(loader, held):
+    dist.init_process_group("nccl")
+    rank, local = dist.get_rank(), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    net = DDP(Net().to(local), device_ids=[local])
+    for epoch in range(5):
+        if rank == 0:
+            print(evaluate(net, held))
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def evaluate(model, loader):
+    model.eval()
+    with torch.no_grad():
+        return sum((model(x.cuda()) - y.cuda()).abs().sum() for x, y in loader)
+def main(loader, held):
+    dist.init_process_group("nccl")
+    rank, local = dist.get_rank(), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    net = DDP(nn.Sequential(nn.Linear(4, 4), nn.GELU()).to(local), device_ids=[local])
+    for epoch in range(5):
+        if rank == 0:
+            print(evaluate(net, held))
+    dist.destroy_process_group()
+main()
+""",
     """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

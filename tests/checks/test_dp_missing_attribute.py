@@ -355,8 +355,8 @@ class Job:
         self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
 
     def step(self, batch):
-        loss = self.accelerator.unwrap_model(self.model).loss_of(batch)
-        self.accelerator.backward(loss)
+        rate = self.accelerator.unwrap_model(self.model).rate_of(batch)
+        self.accelerator.backward(rate * self.model(batch).sum())
         self.optimizer.step()
         self.optimizer.zero_grad()
 

@@ -296,8 +296,163 @@ dist.destroy_process_group()
         "average.py",
         {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM)  # <-", "        parameter.grad.data /= size\n": ""},
     ),
+    """
+import torch
+from accelerate import Accelerator
+from net import Net
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.prepare()
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def step(self, batch):
+        loss = self.accelerator.unwrap_model(self.model).loss_of(batch)  # <-
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+job = Job()
+for batch in torch.ones(4, 2, 2):
+    job.step(batch)
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net, loader, sampler
+
+def core(model):
+    if hasattr(model, "module"):
+        return model.module
+    return model
+
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            loss = core(model).loss_of(x)  # <-
+            loss.backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net, loader, sampler
+
+def core(model):
+    if hasattr(model, "module"):
+        return model.module
+    return model
+
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            bare = model.module if isinstance(model, DDP) else model
+            loss = bare.loss_of(x)  # <-
+            loss.backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+from net import Net
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.prepare()
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def step(self, batch):
+        loss = self.accelerator.unwrap_model(self.model).loss_of(self.model(batch))
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+job = Job()
+for batch in torch.ones(4, 2, 2):
+    job.step(batch)
+""",
+    """
+import torch
+from accelerate import Accelerator
+from net import Net
+
+class Job:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model = Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.prepare()
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def step(self, batch):
+        text = self.accelerator.unwrap_model(self.model).generate(batch)
+        loss = self.model(text).sum()
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+job = Job()
+for batch in torch.ones(4, 2, 2):
+    job.step(batch)
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net, loader, sampler
+
+def core(model):
+    if hasattr(model, "module"):
+        return model.module
+    return model
+
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            loss = core(model).loss_of(model(x))
+            loss.backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
     """
 import torch
 import torch.distributed as dist

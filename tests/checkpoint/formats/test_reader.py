@@ -4,7 +4,6 @@ import collections
 import functools
 import gc
 import random
-import time
 import zipfile
 
 import pytest
@@ -16,6 +15,7 @@ from gpudoctor.checkpoint.formats.zip_reader import directory
 from gpudoctor.checkpoint.pickle.weights_only import ALLOWED, DISTRIBUTED
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint
 from tests.late_import import late_import
+from tests.processor_time import within
 
 torch = late_import("torch")
 numpy = late_import("numpy")
@@ -410,17 +410,8 @@ def test_a_hundred_thousand_keys_are_read_in_a_moment(tmp_path):
     state = {f"layers.{i // 10}.block{i % 10}.weight": torch.zeros(2, 3) for i in range(20_000)}
     for new in (True, False):
         torch.save(state, tmp_path / "x.pt", _use_new_zipfile_serialization=new)
-        seconds = 1.0  # a fifth of the keys, and four times what it takes on a quiet machine
-        for _ in range(3):
-            gc.collect()
-            gc.freeze()  # what the tests before it left is not searched again and again
-            start = time.process_time()
+        with within(0.6):  # a fifth of the keys, and twice what it takes
             assert sum(1 for _ in read(tmp_path / "x.pt").tensors()) == len(state)
-            seconds = time.process_time() - start
-            gc.unfreeze()
-            if seconds < 1.0:
-                break
-        assert seconds < 1.0
 
 
 def test_the_collector_is_as_it_was(tmp_path):
