@@ -7,7 +7,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.logs.prefixes import habits, read
+from gpudoctor.logs.prefixes import Prefix, habits, read
 from gpudoctor.logs.records import unfolded
 from gpudoctor.text import CONTROL_SEQUENCE
 
@@ -134,6 +134,10 @@ def plain(text: str) -> list[str]:
     return [next(reversed(list(visible(line))), "") for line in text.replace("\r\n", "\n").split("\n")]
 
 
+SLURMS = ("srun: ", "slurmstepd: ", "salloc: ", "sbatch: ")
+"""How Slurm's own lines begin, which no rank wrote, whatever stands in front of them."""
+
+
 def read_lines(
     raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, seconds: float | None = None
 ) -> list[Line]:
@@ -146,11 +150,15 @@ def read_lines(
         for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
     ]
     also = habits(text for _, text in shown)
+    prefixes = [read(text, also) for _, text in shown]
+    ranks = _global_ranks(prefixes)
     lines = []
-    for number, text in shown:
-        prefix = read(text, also)
+    for (number, text), prefix in zip(shown, prefixes, strict=True):
+        own = prefix.rank if prefix.launched is not None else ranks.get(prefix.rank, prefix.rank)
         rest = text[prefix.length :].rstrip()
         body = rest.lstrip()
+        if body.startswith(SLURMS):
+            own = None
         lines.append(
             Line(
                 name=name,
@@ -158,7 +166,7 @@ def read_lines(
                 full=text,
                 text=body,
                 indent=len(rest) - len(body),
-                rank=prefix.rank if prefix.rank is not None else rank,
+                rank=rank if own is None else own,
                 host=prefix.host,
                 pid=prefix.pid,
                 seconds=seconds if prefix.seconds is None else prefix.seconds,
@@ -166,6 +174,15 @@ def read_lines(
             )
         )
     return _outdented(_same_process(lines))
+
+
+def _global_ranks(prefixes: Sequence[Prefix]) -> dict[int | None, int]:
+    """Return the global rank of each that a launcher puts in front, where the processes' own prefixes tell one."""
+    told: dict[int, set[int]] = {}
+    for prefix in prefixes:
+        if prefix.launched is not None and prefix.rank is not None:
+            told.setdefault(prefix.launched, set()).add(prefix.rank)
+    return {launched: own.pop() for launched, own in told.items() if len(own) == 1}
 
 
 def _same_process(lines: list[Line]) -> list[Line]:

@@ -18,9 +18,9 @@ _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
     r"[ \t]{0,8}\| (?=\d{4}-\d\d-\d\dT\d\d:)",  # the table of a cloud's log, the time in its first column
     r"`{1,3}(?=\S)",  # a line of its own in back ticks
-    # torch's own prefix (torchrun's --tee gives [default0]:, a traceback [rank0]:), Lightning's, accelerate's
-    r"\[(?:rank|default|RANK|Rank|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?!\[)(?::? )?:?",
-    r"\[(?:rank|default|RANK|Rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?=\[)",
+    # torch's own in a traceback, Lightning's, accelerate's: the global rank, whatever stands in front of it
+    r"\[(?:rank|RANK|Rank)[ :=]{0,2}(?P<own>\d{1,5})\](?:(?=\[)|(?::? )?:?)",
+    r"\[(?:default|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?:(?=\[)|(?::? )?:?)",  # torchrun's --tee: the local rank
     r"\((?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,5})\)(?::? )?:?",
     r"(?:rank|Rank|RANK)[ _]?(?P<rank>\d{1,5})(?: ?\||:)[ \t]",
     r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err|diag)>: ?",  # mpirun --tag-output
@@ -74,10 +74,13 @@ class Prefix(NamedTuple):
 
     length: int
     rank: int | None
+    """The global rank where the process names it itself, else what a launcher puts in front: perhaps a local rank."""
     host: str | None
     pid: str | None
     seconds: float | None
     """Since the beginning of the year, by the clock that wrote it."""
+    launched: int | None = None
+    """The rank that a launcher puts in front of the process's own."""
 
 
 def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
@@ -101,18 +104,24 @@ def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
 
 def read(line: str, also: Iterable[re.Pattern[str]] = ()) -> Prefix:
     """Take the prefixes off a line; `also` are those that `habits` found."""
-    at, said = 0, {}
+    at = 0
+    said: dict[str, str] = {}
     patterns = [*also, *PATTERNS]
     for _ in range(8):
         match = next((m for p in patterns if (m := p.match(line, at)) and m.end() > at), None)
         if match is None:
             break
         at = match.end()
-        said.update({name: value for name, value in match.groupdict().items() if value and name not in said})
-    if "rank" not in said and (inside := _INSIDE.search(line, 0, 400)):
+        groups = match.groupdict()
+        if "own" in said and groups.get("own"):
+            said.setdefault("rank", said.pop("own"))
+        said.update({name: value for name, value in groups.items() if value and name not in said})
+    if not {"rank", "own"} & said.keys() and (inside := _INSIDE.search(line, 0, 400)):
         said["rank"] = inside[1] or inside[2] or inside[3]
-    rank = int(said["rank"]) if "rank" in said else None
-    return Prefix(at, rank, said.get("host"), said.get("pid"), _seconds(said.get("date"), said.get("clock")))
+    ranks = [int(said[name]) for name in ("own", "rank") if name in said]
+    seconds = _seconds(said.get("date"), said.get("clock"))
+    launched = ranks[1] if len(ranks) > 1 else None
+    return Prefix(at, ranks[0] if ranks else None, said.get("host"), said.get("pid"), seconds, launched)
 
 
 def _seconds(date: str | None, clock: str | None) -> float | None:

@@ -176,3 +176,25 @@ def test_that_an_exception_ended_a_process_is_said_by_the_rank_that_the_exceptio
         "step 4\n"
     )
     assert [line.rank for line in read_text(text, "x")][:4] == [3, 3, None, None]
+
+
+def test_the_rank_that_a_process_names_itself_is_that_of_all_its_lines():
+    """torchrun's --tee puts the local rank in front, on a second node another number than the rank."""
+    text = (
+        "[default0]:epoch 1 loss 0.3\n"
+        "[default1]:epoch 1 loss 0.4\n"
+        "[default0]:[rank8]: Traceback (most recent call last):\n"
+        "[default0]:[rank8]: ValueError: no data\n"
+        "[default1]:[rank9]: RuntimeError: Connection closed by peer\n"
+    )
+    assert [line.rank for line in read_text(text, "x") if line.text] == [8, 9, 8, 8, 9]
+
+
+def test_a_prefix_that_several_ranks_share_keeps_its_number():
+    text = "0: start\n1: start\n0: [rank0]: ValueError: x\n0: [rank1]: ValueError: x\n1: [rank2]: ValueError: x\n"
+    assert [line.rank for line in read_text(text, "x") if line.text] == [0, 2, 0, 1, 2]
+
+
+def test_slurms_own_lines_are_no_ranks():
+    lines = read_text("[rank3]: srun: error: node1: task 3: Exited with exit code 1\n", "x")
+    assert lines[0].rank is None
