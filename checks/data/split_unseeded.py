@@ -26,6 +26,13 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Call, Script, origins
 
+DRAWN = Fix(
+    "Draw with a generator of a fixed seed, the same on every rank",
+    "self.files = random.Random(0).sample(files, number)  # was: random.sample(files, number)",
+    Kind.EDIT,
+    source="https://docs.python.org/3/library/random.html#random.Random",
+)
+
 check = Check(
     severity=Severity.WARNING,
     symptoms=[r"the ranks split the data differently"],
@@ -51,7 +58,10 @@ def code(script: Script) -> Iterator[Finding]:
     folds = [call for call in script.named(*FOLDS) if call.value("shuffle").literal is True]
     parts = [call for call in script.methods("sample") if _part(call)]
     splits = [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split")]
-    for call in [*splits, *drawn, *folds, *parts]:
+    own = [
+        call for call in script.named(*DRAWS, *ORDERS) if call not in drawn and _of_shared_set(script, call)
+    ]
+    for call in [*splits, *drawn, *folds, *parts, *own]:
         if not call.reached or _by_some(script, call) or (spawning and not call.spawned):
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
@@ -63,12 +73,14 @@ def code(script: Script) -> Iterator[Finding]:
         what = (
             "splits the data set here with a generator of its own: what one trains on, another validates on"
         )
-        if call in drawn and _shared_out(script, call):
+        if call in own or (call in drawn and _shared_out(script, call)):
             what = (
                 "draws here, with a generator of its own, the samples that are then shared out among the ranks: together they "
                 "go through some twice and through others never"
             )
-        yield check.found(f"each rank {what}", location=call.place)
+        yield check.found(
+            f"each rank {what}", location=call.place, fixes=[DRAWN] if call in own else list(check.fixes)
+        )
 
 
 def _by_some(script: Script, call: Call) -> bool:
@@ -90,15 +102,18 @@ def _part(call: Call) -> bool:
 
 
 def _seeds(before: Call, split: Call) -> bool:
-    """Return whether a call before a split may have set the seed that it draws by: train_test_split and sample ask NumPy.
+    """Return whether a call before a split may have set the seed that it draws by: NumPy's for train_test_split and sample.
 
     Both take NumPy's global state where they are given no seed (scikit-learn's check_random_state, pandas'
     DataFrame.sample, datasets' Dataset.train_test_split).
     """
-    others = ("torch.manual_seed", "torch.random.manual_seed", "torch.cuda.", "random.seed")
-    by_numpy = split.method in ("train_test_split", "sample", "KFold", "StratifiedKFold")
+    others = ["torch.manual_seed", "torch.random.manual_seed", "torch.cuda."]
+    by_python = split.name.startswith("random.")
+    by_numpy = split.method in ("train_test_split", "sample", "KFold", "StratifiedKFold") and not by_python
+    others.append("numpy.random." if by_python else "random.seed")
     of_rank = any(argument.value.by_rank for argument in before.arguments.values())
-    return "seed" in before.name.lower() and not of_rank and not (by_numpy and before.name.startswith(others))
+    elsewhere = (by_numpy or by_python) and before.name.startswith(tuple(others))
+    return "seed" in before.name.lower() and not of_rank and not elsewhere
 
 
 SEEDED = ("generator", "random_state", "seed")
@@ -128,6 +143,32 @@ def _shared_out(script: Script, order: Call) -> bool:
     picked = {t.number for t in subsets if (made := script.made_by(t)) and _takes(script, made, order)}
     samplers = (t for t in script.of_kind("sampler") if t.type == "torch.utils.data.DistributedSampler")
     return any(sampler.inner in picked for sampler in samplers)
+
+
+DRAWS = ("random.sample", "random.choices", "numpy.random.choice")
+
+
+def _of_shared_set(script: Script, draw: Call) -> bool:
+    """Return whether a data set's own samples are drawn, or put in order, which a DistributedSampler shares out by number.
+
+    What its length is asked of are its samples.
+    """
+    owner, _, method = draw.scope.rpartition(".")
+    sets = {thing.number for thing in script.of_kind("dataset") if thing.type == owner}
+    samplers = (t for t in script.of_kind("sampler") if t.type == "torch.utils.data.DistributedSampler")
+    if not sets or method in EACH_TIME or not any(sampler.inner in sets for sampler in samplers):
+        return False
+    counted = {
+        argument.text
+        for call in script.named("len")
+        if call.scope == f"{owner}.__len__"
+        for argument in call.arguments.values()
+    }
+    first = draw.arguments.get("0")
+    if first is not None and draw.method == "shuffle":
+        return first.text in counted
+    kept = (c for c in script.methods("__set__") if c.scope == draw.scope and c.text in counted)
+    return any(c.value("value").made == draw.number or _takes(script, c, draw) for c in kept)
 
 
 def _kept_samples(script: Script, part: Call) -> bool:

@@ -69,7 +69,10 @@ def code(script: Script) -> Iterator[Finding]:
         yield without
         return
     made = script.process_group
-    if made is None or not made.reached or script.frameworks:
+    if script.frameworks:
+        return
+    if made is None or not made.reached:
+        yield from _summed_in_a_step(script)
         return
     yield from _beside_the_wrapper(script)
     if any(_may_be_trained(script, t) for t in script.of_kind("ddp", "fsdp", "dp")) or any(
@@ -82,19 +85,8 @@ def code(script: Script) -> Iterator[Finding]:
     )
     if summed is not None:
         steps = any(True for _ in script.methods("step", "optimizer"))
-        if (
-            steps
-            and summed.name == "torch.distributed.all_reduce"
-            and not _average(summed)
-            and not _divided(script)
-        ):
-            yield check.found(
-                f"{_tensor(summed)} is summed over the ranks and nowhere divided by their number: each step is that many "
-                "times too large",
-                severity=Severity.WARNING,
-                location=summed.place,
-                fixes=[DIVIDE],
-            )
+        if steps and not _divided(script, summed):
+            yield _only_summed(summed)
         return
     if any(
         call.reached and call.collective and call.loops and not _of_numbers(call) for call in script.calls
@@ -394,24 +386,60 @@ def _of_gradients(script: Script, call: Call) -> bool:
     )
 
 
-def _average(call: Call) -> bool:
-    return call.value("op").text.endswith("AVG")
+def _summed_in_a_step(script: Script) -> Iterator[Finding]:
+    """Report gradients that a training step sums, and does not divide, in a file that others start."""
+    for backward in script.methods("backward"):
+        depth = len(backward.loops)
+        after = [
+            c for c in script.calls[backward.number + 1 :] if c.loops[:depth] == backward.loops and depth
+        ]
+        summed = next((c for c in after if c.collective and _of_gradients(script, c)), None)
+        if summed is not None and not _divided(script, summed):
+            if any(c.method == "step" and c.number > summed.number for c in after):
+                yield _only_summed(summed)
+                return
 
 
-def _divided(script: Script) -> bool:
-    """Return whether anything with a gradient is divided, or the loss or learning rate is."""
-    for call in script.calls:
-        if not call.reached:
-            continue
-        if any(
-            "/" in a.text and any(word in a.text for word in ("world", "size"))
-            for a in call.arguments.values()
-        ):
+def _only_summed(summed: Call) -> Finding:
+    return check.found(
+        f"{_tensor(summed)} is summed over the ranks and nowhere divided by their number: each step is that many times too "
+        "large",
+        severity=Severity.WARNING,
+        location=summed.place,
+        fixes=[DIVIDE],
+    )
+
+
+def _divided(script: Script, summed: Call) -> bool:
+    """Return whether summed gradients may be divided: they are averaged, or anything is that they or the loss come of."""
+    if summed.name != "torch.distributed.all_reduce" or summed.value("op").text.endswith("AVG"):
+        return True
+    if any(_by_their_number(script, call.receiver) for call in script.methods("backward")):
+        return True
+    return any(_divides(call) for call in script.calls if call.reached or not summed.reached)
+
+
+def _divides(call: Call) -> bool:
+    """Return whether a call divides something with a gradient, or is given a loss or learning rate that is divided."""
+    by_size = (
+        "/" in a.text and any(word in a.text for word in ("world", "size")) for a in call.arguments.values()
+    )
+    if any(by_size) or (call.name == "<augmented>" and "grad" in call.text):
+        return True
+    if call.method in ("div_", "mul_", "div") or (call.method == "__set__" and "grad" in call.name):
+        return True
+    return call.name == "<discarded>"  # gradient-average-lost tells of that
+
+
+def _by_their_number(script: Script, loss: Value) -> bool:
+    """Return whether the number of ranks stands in what a loss is computed by: ``loss = loss / world_size``."""
+    waiting, seen = [loss], set[int]()
+    while waiting:
+        value = waiting.pop()
+        if value.known is Known.WORLD_SIZE or "world" in value.text:
             return True
-        if call.name == "<augmented>" and "grad" in call.text:
-            return True
-        if call.method in ("div_", "mul_", "div") or (call.method == "__set__" and "grad" in call.name):
-            return True
-        if call.name == "<discarded>":
-            return True  # gradient-average-lost tells of that
+        waiting += value.items
+        if value.made >= 0 and value.made not in seen:
+            seen.add(value.made)
+            waiting.append(script.calls[value.made].receiver)
     return False

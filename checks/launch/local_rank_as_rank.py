@@ -32,6 +32,12 @@ RANK = Fix(
     "dist.init_process_group()  # reads RANK and WORLD_SIZE itself",
     Kind.EDIT,
 )
+COUNTED = Fix(
+    "Count the rank over all machines",
+    "rank = args.node_rank * args.gpus + gpu",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group",
+)
 DEVICE = Fix(
     "Choose the GPU by the local rank", 'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))', Kind.EDIT
 )
@@ -61,6 +67,15 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[RANK],
             )
+            continue
+        machines = _over_machines(script, call) if value.known is Known.LOCAL_RANK else None
+        if machines is not None:
+            yield check.found(
+                f"rank={call.arguments['rank'].text} counts the processes of one machine, and {machines} those of several: on a "
+                "second machine the same ranks come again",
+                location=call.place,
+                fixes=[COUNTED],
+            )
     choosing = [call for call in script.calls if _chooses(call)]
     choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
     if choosing:
@@ -73,6 +88,16 @@ def code(script: Script) -> Iterator[Finding]:
             location=choosing[0].place,
             fixes=[DEVICE],
         )
+
+
+def _over_machines(script: Script, group: Call) -> str | None:
+    """Return the source of a world size that is a multiple of the processes spawned here, ``None`` where it is none."""
+    size = group.value("world_size")
+    started = [c.value("nprocs") for c in script.named("torch.multiprocessing.spawn") if c.given("nprocs")]
+    if size.text != "Mult" or len(started) != 1 or started[0] not in size.items:
+        return None
+    others = [item for item in size.items if item != started[0]]
+    return group.arguments["world_size"].text if any(o.known is Known.ARGUMENT for o in others) else None
 
 
 def _chooses(call: Call) -> bool:

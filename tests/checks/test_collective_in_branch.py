@@ -203,7 +203,7 @@ def main(env, actor, optimizer):
             optimizer.zero_grad()
             (-new.mean()).backward()
             for p in model.parameters():
-                dist.all_reduce(p.grad)
+                dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
             optimizer.step()
     dist.destroy_process_group()
 """,
@@ -1187,7 +1187,7 @@ def main(env, actor, optimizer):
             optimizer.zero_grad()
             (-new.mean()).backward()
             for p in model.parameters():
-                dist.all_reduce(p.grad)
+                dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
             optimizer.step()
     dist.destroy_process_group()
 """,
@@ -1212,7 +1212,7 @@ def main(env, actor, optimizer):
             optimizer.zero_grad()
             (-new.mean()).backward()
             for p in model.parameters():
-                dist.all_reduce(p.grad)
+                dist.all_reduce(p.grad, op=dist.ReduceOp.AVG)
             optimizer.step()
     dist.destroy_process_group()
 """,

@@ -374,8 +374,72 @@ def main():
     dist.destroy_process_group()
 main()
 """,
+    """
+import os, torch, torch.distributed as dist
+def reduce_gradients(model):
+    for p in model.parameters():
+        if p.grad is not None:
+            dist.all_reduce(p.grad.data, op=dist.ReduceOp.SUM)  # <-
+def train(model, loader, opt):
+    for x in loader:
+        opt.zero_grad()
+        loss = model(x).mean()
+        loss.backward()
+        reduce_gradients(model)
+        opt.step()
+""",
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+def reduce_gradients(model):
+    for p in model.parameters():
+        if p.grad is not None:
+            dist.all_reduce(p.grad.data, op=dist.ReduceOp.SUM)
+            p.grad.data /= dist.get_world_size()
+def train(model, loader, opt):
+    for x in loader:
+        opt.zero_grad()
+        loss = model(x).mean()
+        loss.backward()
+        reduce_gradients(model)
+        opt.step()
+""",
+    """
+import os, torch, torch.distributed as dist
+def reduce_gradients(model):
+    for p in model.parameters():
+        if p.grad is not None:
+            dist.all_reduce(p.grad.data, op=dist.ReduceOp.AVG)
+def train(model, loader, opt):
+    for x in loader:
+        opt.zero_grad()
+        loss = model(x).mean()
+        loss.backward()
+        reduce_gradients(model)
+        opt.step()
+""",
+    """
+import os, torch, torch.distributed as dist
+from nets import Net, loader, sampler
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"]); torch.cuda.set_device(local)
+    model = Net().cuda()
+    world_size = dist.get_world_size()
+    opt = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            opt.zero_grad(); loss = model(x).mean()
+            loss = loss / world_size
+            loss.backward()
+            for p in model.parameters():
+                dist.all_reduce(p.grad)
+            opt.step()
+    dist.destroy_process_group()
+main()
+""",
     """
 import torch
 from accelerate import Accelerator

@@ -86,8 +86,83 @@ dist.destroy_process_group()
         },
     ),
     ("slurm.py", {"torch.cuda.set_device(local_rank)": "torch.cuda.set_device(rank)  # <-"}),
+    """
+import argparse, os, torch, torch.distributed as dist, torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import Net, loader, sampler
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method="env://", world_size=args.world_size, rank=gpu)  # <-
+    torch.cuda.set_device(gpu)
+    model = DDP(Net().cuda(gpu), device_ids=[gpu])
+    opt = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            opt.zero_grad(); loss = model(x).sum(); loss.backward(); opt.step()
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    p = argparse.ArgumentParser()
+    p.add_argument("-n", "--nodes", default=1, type=int)
+    p.add_argument("-g", "--gpus", default=1, type=int)
+    p.add_argument("-nr", "--nr", default=0, type=int)
+    args = p.parse_args()
+    args.world_size = args.gpus * args.nodes
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = "8888"
+    mp.spawn(worker, nprocs=args.gpus, args=(args,))
+""",
 ]
 FINE = [
+    """
+import argparse, os, torch, torch.distributed as dist, torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import Net, loader, sampler
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method="env://", world_size=args.world_size, rank=args.nr * args.gpus + gpu)
+    torch.cuda.set_device(gpu)
+    model = DDP(Net().cuda(gpu), device_ids=[gpu])
+    opt = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            opt.zero_grad(); loss = model(x).sum(); loss.backward(); opt.step()
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    p = argparse.ArgumentParser()
+    p.add_argument("-n", "--nodes", default=1, type=int)
+    p.add_argument("-g", "--gpus", default=1, type=int)
+    p.add_argument("-nr", "--nr", default=0, type=int)
+    args = p.parse_args()
+    args.world_size = args.gpus * args.nodes
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = "8888"
+    mp.spawn(worker, nprocs=args.gpus, args=(args,))
+""",
+    """
+import argparse, os, torch, torch.distributed as dist, torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import Net, loader, sampler
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method="env://", world_size=args.world_size, rank=gpu)
+    torch.cuda.set_device(gpu)
+    model = DDP(Net().cuda(gpu), device_ids=[gpu])
+    opt = torch.optim.Adam(model.parameters())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            opt.zero_grad(); loss = model(x).sum(); loss.backward(); opt.step()
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    p = argparse.ArgumentParser()
+    p.add_argument("-n", "--nodes", default=1, type=int)
+    p.add_argument("-g", "--gpus", default=1, type=int)
+    p.add_argument("-nr", "--nr", default=0, type=int)
+    args = p.parse_args()
+    args.world_size = args.gpus
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = "8888"
+    mp.spawn(worker, nprocs=args.gpus, args=(args,))
+""",
     """
 import os
 import torch

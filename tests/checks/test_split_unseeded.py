@@ -167,8 +167,164 @@ main([], [])
             "    trainer = Trainer(": "    dataset, rest = torch.utils.data.random_split(dataset, [200, 56])  # <-\n    trainer = Trainer("
         },
     ),
+    """
+import os, random, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from nets import Net
+class Files(Dataset):
+    def __init__(self, root):
+        names = sorted(os.listdir(root))
+        self.names = random.sample(names, 1000)  # <-
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, i):
+        return torch.load(self.names[i], weights_only=True, map_location="cpu")
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    data = Files("train")
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, random, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from nets import Net
+class Files(Dataset):
+    def __init__(self, root):
+        self.names = [name for name in os.listdir(root)]
+        random.shuffle(self.names)  # <-
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, i):
+        return torch.load(self.names[i], weights_only=True, map_location="cpu")
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    data = Files("train")
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
 ]
 FINE = [
+    """
+import os, random, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from nets import Net
+class Files(Dataset):
+    def __init__(self, root):
+        names = sorted(os.listdir(root))
+        self.names = random.sample(names, 1000)
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, i):
+        return torch.load(self.names[i], weights_only=True, map_location="cpu")
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    random.seed(0)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    data = Files("train")
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, random, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from nets import Net
+class Files(Dataset):
+    def __init__(self, root):
+        self.names = sorted(os.listdir(root))
+        self.shown = random.sample(self.names, 3)
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, i):
+        return torch.load(self.names[i], weights_only=True, map_location="cpu")
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    data = Files("train")
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
+    """
+import os, random, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from nets import Net
+class Files(Dataset):
+    def __init__(self, root):
+        self.names = [name for name in os.listdir(root)]
+        random.Random(0).shuffle(self.names)
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, i):
+        return torch.load(self.names[i], weights_only=True, map_location="cpu")
+def main():
+    dist.init_process_group("nccl")
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    model = DDP(Net().cuda(), device_ids=[local])
+    optimizer = torch.optim.Adam(model.parameters())
+    data = Files("train")
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=4, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+main()
+""",
     """
 import torch
 import torch.distributed as dist
