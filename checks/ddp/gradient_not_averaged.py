@@ -145,7 +145,7 @@ def _computed_by(script: Script, wrapper: Thing, calls: list[Call]) -> Iterator[
         behind = list(script.behind(backward.receiver))
         ways = [way for call in behind for way in (call.place, *call.stack)]
         inside = next((past[way] for way in ways if way in past), None)
-        if inside is not None and not any(wrapper.number in c.receiver.things for c in behind):
+        if inside is not None and not _called_first(script, backward, {wrapper.number}):
             yield check.found(
                 f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the ranks: "
                 "each rank trains a model of its own",
@@ -153,6 +153,17 @@ def _computed_by(script: Script, wrapper: Thing, calls: list[Call]) -> Iterator[
                 fixes=[FORWARD],
             )
             return
+
+
+def _called_first(script: Script, backward: Call, things: set[int], text: str = "") -> bool:
+    """Return whether a wrapper's own forward runs before a backward pass, in the same pass of its loop."""
+    return any(
+        (call.text == text or not things.isdisjoint(call.receiver.things))
+        and (call.method in ("__call__", "forward") or call.name in (call.text, "?"))
+        and call.loops == backward.loops
+        and not NO_GRADIENTS & {*call.contexts}
+        for call in script.calls[: backward.number]
+    )
 
 
 PREPARED = Fix(
@@ -174,8 +185,7 @@ def _past_what_is_prepared(script: Script) -> Iterator[Finding]:
         wrapper = unwrapped[inside.receiver.made] if inside is not None else None
         if inside is None or wrapper is None:
             continue
-        own = (c for c in behind if c.method in ("__call__", "forward") or c.name == "?")
-        if not any(c.text == wrapper.text or {*c.receiver.things} & {*wrapper.value.things} for c in own):
+        if not _called_first(script, backward, {*wrapper.value.things}, wrapper.text):
             yield check.found(
                 f"{inside.text}() goes past the forward of what accelerate prepared: with several processes that is a "
                 "DistributedDataParallel, whose backward then sums nothing over them",

@@ -112,6 +112,8 @@ def _chooses(call: Call) -> bool:
 def _global(device: Value) -> bool:
     """Return whether a device has the number of the global rank."""
     indices = [item.index for item in device.possible()]
+    if any(item.is_none or item.known is Known.LOCAL_RANK for item in device.possible()):
+        return False  # the global rank stands in where nobody gives a local one, as on one machine
     return any(i is not None and i.known is Known.RANK and i.text in FROM_LAUNCHER for i in indices)
 
 

@@ -208,6 +208,8 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         chain = [[*origins(script, port)] for port in ports]
         for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
+            if _handed_over(script, chosen):
+                continue  # who starts the others is a rank itself
             random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
             if chosen.name in CLOCKS and chosen.spawned == group.spawned and not chosen.rank_conditions:
                 yield check.found(
@@ -227,6 +229,18 @@ def code(script: Script) -> Iterator[Finding]:
                     fixes=[ONE_PORT],
                 )
                 return
+
+
+STARTS = (
+    "torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "torch.multiprocessing.Process",
+    "multiprocessing.Process",
+)  # fmt: skip
+
+
+def _handed_over(script: Script, chosen: Call) -> bool:
+    """Return whether what one process chose is given to the processes that it starts."""
+    given = [argument.value for call in script.named(*STARTS) for argument in call.arguments.values()]
+    return any(chosen in origins(script, part) for value in given for part in (value, *value.items))
 
 
 def _on_each_rank(script: Script, setting: Call) -> bool:

@@ -66,13 +66,13 @@ def in_file(frame: Frame, file: File, identifier: str, depth: int = 0) -> Value 
     if file is program.file or depth > 3 or (file.name, identifier) in program.looking:
         return None  # it is assigned later, or in another order than this one
     silent = Frame(program, file)
-    calls, things = len(program.calls), len(program.things)
+    before = program.mark()
     program.looking.add((file.name, identifier))
     value = program.evaluate(silent, item) if isinstance(item, ast.expr) else UNKNOWN
     program.looking.discard((file.name, identifier))
-    if len(program.calls) > calls or len(program.things) > things:
+    if program.mark() != before:
         # What another file does at import is not part of this program's trace.
-        del program.calls[calls:], program.things[things:]
+        program.forget(before)
         return Value(text=identifier, by_rank=value.by_rank, from_data=value.from_data)
     return value
 

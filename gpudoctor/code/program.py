@@ -75,6 +75,20 @@ class Program:
         self.things.append(Thing(number, kind, type, place, made, inner))
         return Value(Known.THING, thing=number, made=made)
 
+    def mark(self) -> tuple[int, int, int]:
+        """Return how far the trace has come: how many calls, things and handed-over functions there are."""
+        return len(self.calls), len(self.things), len(self.deferred)
+
+    def forget(self, mark: tuple[int, int, int]) -> None:
+        """Take back what was traced since a mark: later things get the numbers of those that go."""
+        calls, things, deferred = mark
+        del self.calls[calls:], self.things[things:], self.deferred[deferred:]
+        for key in [key for key in self.heap if key[0] >= things]:
+            del self.heap[key]
+        for name in [name for name, holder in self.bound.items() if holder >= things]:
+            del self.bound[name]
+        self.escaped.difference_update([number for number in self.escaped if number >= things])
+
     def name_of(self, item: Function | Class) -> str:
         """Return the name of a function or class of the script, with its file's where that is another one."""
         return item.name if item.file is self.file else f"{item.file.name}::{item.name}"

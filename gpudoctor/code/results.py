@@ -263,8 +263,19 @@ def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
 
 
 _RANK = Value(Known.RANK, text="get_rank", by_rank=True)
+
+
+def _rank_in(arguments: dict[str, Argument]) -> Value:
+    """What ``torch.distributed.get_rank`` returns: of a group of some ranks another number than the global one."""
+    given = arguments.get("group") or arguments.get("0")
+    if given is None or given.value.is_none or given.text in ("group", "dist.group.WORLD"):
+        return _RANK
+    local = "local" in given.text.lower() or "node" in given.text.lower()
+    return Value(Known.LOCAL_RANK if local else Known.UNKNOWN, text="get_rank of a group", by_rank=True)
+
+
 _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
-    "torch.distributed.get_rank": lambda frame, arguments: _RANK,
+    "torch.distributed.get_rank": lambda frame, arguments: _rank_in(arguments),
     "torch.distributed.get_world_size": lambda frame, arguments: Value(
         Known.WORLD_SIZE, text="get_world_size"
     ),

@@ -29,6 +29,10 @@ HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)
 """A test for a part of a text, such as ``"cuda" in args.device``."""
 
 
+CUTTING = ("detach", "detach_", "item", "tolist", "numpy", "Tensor", "tensor")
+"""Methods and functions whose result has no graph behind it."""
+
+
 class Condition(Struct, frozen=True):
     """A test under which something stands, or an exit above it that some may have taken."""
 
@@ -332,7 +336,7 @@ class Script(Struct, frozen=True, kw_only=True):
         return self.calls[thing.made] if thing.made >= 0 else None
 
     def behind(self, value: Value) -> Iterator[Call]:
-        """Yield the calls that a tensor was computed by, nearest first; nothing behind a ``detach``."""
+        """Yield the calls that a tensor was computed by, nearest first; nothing behind a ``detach`` or its like."""
         waiting: list[Value] = [value]
         seen: set[int] = set()
         while waiting:
@@ -343,7 +347,7 @@ class Script(Struct, frozen=True, kw_only=True):
                 seen.add(made)
                 call = self.calls[made]
                 yield call
-                if call.method not in ("detach", "detach_"):
+                if call.method not in CUTTING:
                     waiting += [call.receiver, *(argument.value for argument in call.arguments.values())]
 
     @property

@@ -41,6 +41,28 @@ FLAGGED = [
 ]
 FINE = [
     """
+import torch
+import torch.nn.functional as F
+from memory import Memory
+actor, first, second = torch.nn.Linear(4, 2), torch.nn.Linear(6, 1), torch.nn.Linear(6, 1)
+memory, seen = Memory(), torch.zeros(1, 4)
+optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()])
+for step in range(100):
+    action = actor(seen)
+    action = action.tolist()[0]
+    memory.put(seen, action)
+    noise = torch.randn_like(torch.Tensor(action)).clamp(-0.5, 0.5)
+    with torch.no_grad():
+        target = first(torch.cat([seen, actor(seen) + noise], 1))
+    pair = torch.cat([seen, torch.Tensor([action])], 1)
+    one = F.mse_loss(first(pair), target)
+    two = F.mse_loss(second(pair), target)
+    optimizer.zero_grad()
+    one.backward()
+    two.backward()
+    optimizer.step()
+""",
+    """
 import unittest
 import torch
 

@@ -391,6 +391,39 @@ def train(model, loader, opt):
 ]
 FINE = [
     """
+import torch
+from accelerate import Accelerator
+from net import Net, loader
+accelerator = Accelerator()
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer, data = accelerator.prepare(model, optimizer, loader)
+bare = accelerator.unwrap_model(model)
+for batch in data:
+    optimizer.zero_grad()
+    outputs = model(**batch)
+    loss = bare.loss_of(outputs.logits, batch["labels"])
+    accelerator.backward(loss)
+    optimizer.step()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net, loader
+dist.init_process_group("nccl")
+local = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+model = DDP(Net().cuda(), device_ids=[local])
+optimizer = torch.optim.Adam(model.parameters())
+for x in loader:
+    optimizer.zero_grad()
+    out = model(x)
+    loss = model.module.loss_of(out.logits)
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+    """
 import os, torch, torch.distributed as dist
 def reduce_gradients(model):
     for p in model.parameters():

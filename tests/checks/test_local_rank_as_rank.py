@@ -114,6 +114,32 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+GROUP = None
+def local_rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank(group=LOCAL_GROUP)
+def place(model):
+    return torch.nn.parallel.DistributedDataParallel(model.cuda(), device_ids=[local_rank()])
+""",
+    """
+import torch
+import torch.distributed as dist
+def work(world_rank, world_size, function, local_rank=None):
+    if local_rank is None:
+        local_rank = world_rank
+    if world_size > 1:
+        torch.cuda.set_device(local_rank)
+        dist.init_process_group("nccl", rank=world_rank, world_size=world_size)
+    function(local_rank)
+    if world_size > 1:
+        dist.destroy_process_group()
+def run(function, world_size):
+    work(dist.get_rank(), world_size, function)
+""",
+    """
 import argparse, os, torch, torch.distributed as dist, torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel as DDP
 from nets import Net, loader, sampler

@@ -319,6 +319,28 @@ if __name__ == "__main__":
 
 FINE = [
     """
+import socket
+import torch
+import torch.distributed as dist
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+def train(rank, port, world_size):
+    dist.init_process_group("gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world_size)
+    dist.barrier()
+    dist.destroy_process_group()
+def work(index, port, world_size):
+    train(index + 1, port, world_size)
+def main(port=None):
+    size = 4
+    if port is None:
+        port = free_port()
+    others = torch.multiprocessing.start_processes(work, nprocs=size - 1, args=(port, size), join=False)
+    train(0, port, size)
+    others.join()
+""",
+    """
 from datetime import datetime
 import torch
 import torch.distributed as dist

@@ -171,3 +171,31 @@ def test_what_lies_beside_an_installed_package_is_another_library(tmp_path):
         True, True, False, False,
     ]  # fmt: skip
     assert [files.find(name, alone) is not None for name in ("alone", "mine.model")] == [True, False]
+
+
+SETTINGS = """
+import json
+import torch
+
+class Settings(dict):
+    def __init__(self, path):
+        json.dump({}, open(path), default=self.text)
+
+    @staticmethod
+    def text(held):
+        if isinstance(held, bytes):
+            return held.hex()
+        raise TypeError
+
+SETTINGS = Settings("x")
+"""
+
+
+def test_what_another_file_sets_up_at_import_leaves_no_objects_behind(tmp_path):
+    """A constant of another file is looked at for what it is: a function handed over there has no object here."""
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    train = tmp_path / "train.py"
+    train.write_text("from settings import SETTINGS\nprint(SETTINGS['x'])\n" + LEAK)
+    report = gpudoctor.lint([train])
+    assert [finding.id for finding in report.findings] == ["process-group-leak"]
+    assert not [check for check in report.checks if check.status.value == "crashed"]
