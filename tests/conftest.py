@@ -49,6 +49,39 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 2 * len(os.sched_getaffinity(0))
 
 
+WAITING = (
+    "proving",
+    "deep",
+    "test_two_hosts.py",
+    "test_patients.py",
+    "test_network_faults.py",
+    "test_who_asks.py",
+)
+"""Folders and files of tests that mostly wait: for ranks that meet, hosts, deadlines."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let half of the workers begin with what waits, while the others compute: else it is left to the end, together.
+
+    `worksteal` gives each worker one stretch of the list first.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    here = Path(__file__).parent
+    waiting = [item for item in items if item.path.relative_to(here).parts[0] in WAITING]
+    rest = [item for item in items if item.path.relative_to(here).parts[0] not in WAITING]
+    early = max(1, workers // 2)
+    stretches: list[pytest.Item] = []
+    for worker in range(workers):
+        size = (len(items) - len(stretches)) // (workers - worker)
+        own = waiting[worker::early] if worker < early else []
+        if len(own) > size:
+            return  # a few files alone were asked for
+        stretches += own + rest[: size - len(own)]
+        rest = rest[size - len(own) :]
+    items[:] = stretches
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep Python from searching nine thousand tests for garbage again and again, and every fork from copying them."""
     gc.freeze()

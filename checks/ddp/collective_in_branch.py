@@ -93,7 +93,8 @@ GATHERED = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where it depends on the data or on a clock whether ranks part",
+    otherwise="a warning where it depends on the data or on a clock whether ranks part, and a note for a forward pass of a "
+    "wrapped model of which nobody knows here whether it has buffers",
     fixes=[EVERYWHERE, DECIDED],
     no_reproduction="its error is that of rank-desync, collective-mismatch or nccl-timeout",
 )

@@ -404,6 +404,8 @@ def _summed_in_a_step(script: Script) -> Iterator[Finding]:
             c for c in script.calls[backward.number + 1 :] if c.loops[:depth] == backward.loops and depth
         ]
         summed = next((c for c in after if c.collective and _of_gradients(script, c)), None)
+        if summed is not None and summed.given("group") and not summed.value("group").is_none:
+            continue  # the parts of one model are summed, and not averaged
         if summed is not None and not _divided(script, summed):
             if any(c.method == "step" and c.number > summed.number for c in after):
                 yield _only_summed(summed)

@@ -7,17 +7,7 @@ STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
 """How the names of modules end that keep running statistics by default."""
 NORMED = ("resnet", "resnext", "wide_resnet", "densenet", "mobilenet", "shufflenet")
 """How torchvision names its models with BatchNorm; others end in ``_bn``."""
-BUFFERLESS = (
-    "torch.",
-    "super.",
-    "math.",
-    "numpy.",
-    "einops.",
-    "functools.",
-    "itertools.",
-    "typing.",
-    "copy.",
-)
+BUFFERLESS = tuple("torch. super. math. numpy. einops. functools. itertools. typing. copy.".split())
 """Libraries whose functions bring no buffers of their own into a model, BatchNorm apart."""
 
 
@@ -32,7 +22,7 @@ def batch_norm(script: Script, model: Thing) -> Place | None:
     if model.type == "torch.nn.Sequential":
         parts = (script.thing(argument.value) for argument in made.arguments.values())
         return next((part.place for part in parts if part and part.type.endswith(STATISTICS)), None)
-    inside = (call for call in _building(model, made, script) if call.name.endswith(STATISTICS))
+    inside = (call for call in _building(script, model, made) if call.name.endswith(STATISTICS))
     return next((call.place for call in inside if len(call.conditions) == len(made.conditions)), None)
 
 
@@ -49,7 +39,7 @@ def holds_buffers(script: Script, wrapper: Thing) -> bool | None:
         return False if all(part and part.type.startswith("torch.nn.") for part in parts) else None
     if model.type.startswith("torch.nn."):
         return False
-    inside = _building(model, made, script)
+    inside = _building(script, model, made)
     if any(call.method == "register_buffer" for call in inside):
         return True
     own = next((item for item in script.classes if item.name == model.type), None)
@@ -66,7 +56,7 @@ def _plain(call: Call, classes: set[str]) -> bool:
     return followed or not call.used or call.method == "__set__" or call.name.startswith(BUFFERLESS)
 
 
-def _building(model: Thing, made: Call, script: Script) -> list[Call]:
+def _building(script: Script, model: Thing, made: Call) -> list[Call]:
     """Return the calls that happen while a model of the script's own class is built."""
     if not any(item.name == model.type for item in script.classes):
         return []

@@ -112,10 +112,10 @@ def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
 
 def _with_buffers(script: Script, wrapper: Thing) -> bool:
     """Return whether a DistributedDataParallel surely broadcasts buffers before a forward pass."""
-    return _broadcasts(wrapper, script) and holds_buffers(script, wrapper) is True
+    return _broadcasts(script, wrapper) and holds_buffers(script, wrapper) is True
 
 
-def _broadcasts(wrapper: Thing, script: Script) -> bool:
+def _broadcasts(script: Script, wrapper: Thing) -> bool:
     """Return whether a DistributedDataParallel broadcasts the buffers that its model has, if any."""
     made = script.made_by(wrapper)
     return not wrapper.type.startswith("apex.") and not (made is not None and made.given("broadcast_buffers"))
@@ -130,7 +130,7 @@ def forwards_of_unknown(script: Script) -> list[Call]:
         if wrapper is None or call.receiver.things != (wrapper.number,):
             continue
         if wrapper.number not in known:
-            known[wrapper.number] = _broadcasts(wrapper, script) and holds_buffers(script, wrapper) is None
+            known[wrapper.number] = _broadcasts(script, wrapper) and holds_buffers(script, wrapper) is None
         if known[wrapper.number]:
             found.append(call)
     return found

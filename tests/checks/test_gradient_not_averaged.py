@@ -454,6 +454,20 @@ def train(model, loader, opt):
 """,
     """
 import os, torch, torch.distributed as dist
+def reduce_gradients(model):
+    for p in model.parameters():
+        if p.grad is not None:
+            dist.all_reduce(p.grad.data, op=dist.ReduceOp.SUM, group=tensor_parallel_group())
+def train(model, loader, opt):
+    for x in loader:
+        opt.zero_grad()
+        loss = model(x).mean()
+        loss.backward()
+        reduce_gradients(model)
+        opt.step()
+""",
+    """
+import os, torch, torch.distributed as dist
 from nets import Net, loader, sampler
 def main():
     dist.init_process_group("nccl")
