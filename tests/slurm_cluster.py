@@ -17,6 +17,7 @@ CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}
 SlurmctldPort={ports[0]}
+FirstJobId={first_job}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -65,7 +66,9 @@ def slurm(folder: Path, nodes: int) -> Iterator[dict[str, str]]:
     """Start a cluster of nodes that are this machine; yield the environment in which `srun` finds it."""
     ports = free_ports(1 + nodes)
     host = socket.gethostname().partition(".")[0]
-    text = CONFIGURATION.format(host=f"{host}(127.0.0.1)", folder=folder, ports=ports)
+    # the port of a rendezvous comes of the job's number: clusters of other workers, on this machine too, have other numbers
+    first_job = ports[0]
+    text = CONFIGURATION.format(host=f"{host}(127.0.0.1)", folder=folder, ports=ports, first_job=first_job)
     for number in range(nodes):
         text += f"NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1 + number]} CPUs=2\n"
     text += f"PartitionName=all Nodes=n[0-{nodes - 1}] Default=YES MaxTime=10 State=UP OverSubscribe=YES\n"
