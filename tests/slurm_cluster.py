@@ -66,7 +66,7 @@ def slurm(folder: Path, nodes: int) -> Iterator[dict[str, str]]:
     """Start a cluster of nodes that are this machine; yield the environment in which `srun` finds it."""
     ports = free_ports(1 + nodes)
     host = socket.gethostname().partition(".")[0]
-    # the port of a rendezvous comes of the job's number: clusters of other workers, on this machine too, have other numbers
+    # a rendezvous takes its port from the job's number, and other workers have clusters on this machine too
     first_job = ports[0]
     text = CONFIGURATION.format(host=f"{host}(127.0.0.1)", folder=folder, ports=ports, first_job=first_job)
     for number in range(nodes):

@@ -177,7 +177,8 @@ def _raced(script: Script) -> Iterator[Finding]:
             continue  # a random name, or a finer clock
         if spawning and not call.spawned:
             continue
-        parents = (made for made in before if made.scope != call.scope or made.place.line > call.place.line)
+        parents = (m for m in before if m.scope != call.scope or m.place.line > call.place.line)
+        parents = (m for m in parents if not m.excluded(call))  # as where one process alone does it all
         if not all(_of_another_option(made, path.text) for made in parents):
             continue  # the parent makes it before there are ranks
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):

@@ -55,6 +55,8 @@ def code(script: Script) -> Iterator[Finding]:
     yield from _beside_a_library(script)
     if elsewhere(script) or script.frameworks or forgotten or not _trained_together(script):
         return
+    if next(script.named("torch.distributed.tensor.parallel.parallelize_module"), None) is not None:
+        return  # the ranks that hold parts of one model are given the same samples
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
         if made is None or loader.type != "torch.utils.data.DataLoader" or made.starred:

@@ -62,8 +62,10 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.named(*GLOBAL) if not tested else ():
         value = call.value("rank")
         if value.known is Known.LOCAL_RANK and value.text not in ("spawn", "%", "current_device"):
+            size = call.value("world_size" if call.given("world_size") else "num_replicas")
             yield check.found(
                 f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
+                severity=Severity.NOTE if size.known is Known.DEVICE_COUNT else Severity.WARNING,
                 location=call.place,
                 fixes=[RANK],
             )

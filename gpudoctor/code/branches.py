@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.code.arithmetic import compared, tested
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
+from gpudoctor.code.settled import narrowed, settle
 from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
 
@@ -32,9 +33,12 @@ def branch(frame: Frame, node: ast.If) -> bool:
         frame.conditions = outside
         return left
     names, heap = dict(frame.names), dict(program.heap)
+    decided = narrowed(frame, text, value)
+    frame.names.update((name, sides.then) for name, sides in decided.items())
     frame.conditions = (*outside, condition)
     left = program.execute(frame, node.body)
     then, frame.names = frame.names, dict(names)
+    frame.names.update((name, sides.otherwise) for name, sides in decided.items())
     then_heap, program.heap = program.heap, dict(heap)
     frame.conditions = (*outside, opposite)
     left_otherwise = program.execute(frame, node.orelse)
@@ -48,7 +52,12 @@ def branch(frame: Frame, node: ast.If) -> bool:
             frame.names, program.heap = then, then_heap
         else:
             several = SEVERAL.fullmatch(text) is not None
-            frame.names = _merged(frame, names, then, frame.names, value, several=several)
+            for name, sides in decided.items():
+                if then.get(name) is sides.then and frame.names.get(name) is sides.otherwise:
+                    then[name] = frame.names[name] = sides.either
+            otherwise = frame.names
+            frame.names = _merged(frame, names, then, otherwise, value, several=several)
+            settle(frame, text, value, {**names, **then}, {**names, **otherwise})
             program.heap = _either(heap, then_heap, program.heap, value)
     return left and left_otherwise
 

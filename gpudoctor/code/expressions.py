@@ -14,6 +14,7 @@ from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHUFFLED, chosen
+from gpudoctor.code.settled import narrowed
 from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import ANY_OTHER, EVERY_NTH, UNKNOWN, Argument, Condition, Known, Value
 
@@ -185,8 +186,13 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     wrapped = is_wrapped(frame, node.test)
     if wrapped is not None:
         return _under(frame, node.body if wrapped else node.orelse, node.test, test, negated=not wrapped)
+    decided = narrowed(frame, frame.text(node.test), test)
+    frame.names.update((name, sides.then) for name, sides in decided.items())
     then = _under(frame, node.body, node.test, test)
-    found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
+    frame.names.update((name, sides.otherwise) for name, sides in decided.items())
+    otherwise = _under(frame, node.orelse, node.test, test, negated=True)
+    frame.names.update((name, sides.either) for name, sides in decided.items())
+    found = one_of([then, otherwise])
     if test.by_rank and found.known is Known.CHOICE:
         return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
     if test.by_rank and found.known is Known.INDEX:

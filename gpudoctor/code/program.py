@@ -3,6 +3,7 @@
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from gpudoctor.code.definitions import Class, File, Function
 from gpudoctor.facts import UNKNOWN, Argument, Call, Condition, Exit, Known, Loop, Place, Thing, Value
@@ -116,12 +117,21 @@ class Program:
                 self.escape(item)
 
 
+class Sides(NamedTuple):
+    """What a name holds after a test: one of two things, by how the test came out."""
+
+    either: Value
+    then: Value
+    otherwise: Value
+
+
 class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
         "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "loops", "names", "outer",
-        "owner", "program", "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
+        "owner", "program", "reached", "returned", "scope", "self_value", "settled", "shared", "spawned", "stack",
+        "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -137,6 +147,8 @@ class Frame:
         """What attributes hold where it returns under a test, before its end."""
         self.broken: list[dict[str, Value]] = []
         """What names hold where the innermost loop is left by ``break``."""
+        self.settled: dict[str, tuple[Value, dict[str, Sides]]] = {}
+        """By the source of a test: what it came to, and what names hold since, where it held and where not."""
         self.yielded: list[Value] = []
         """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None

@@ -1,5 +1,6 @@
 """Loops and functions that some ranks leave alone, by their rank or their own data, while the others go on to meet."""
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.script import Call, Condition, Exit, Loop, Script
@@ -62,7 +63,7 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             if tried and way.kind == "continue" and any(e in failed.text for e in OF_ONE_RANK):
                 yield way, failed, tried[0]
             continue
-        if not calls:
+        if not calls or (way.kind == "break" and any(_last_pass(script, c, loop) for c in inside)):
             continue
         divided = everywhere or _divided(script, way.loops[0])
         skips = way.kind == "continue" and any(call.method == "backward" for call in calls)
@@ -165,6 +166,18 @@ def _tried(call: Call, handler: Condition, loop: Loop) -> bool:
         and loop in call.loops[-1:]
         and (call.place.path == handler.place.path and loop.place.line < call.place.line < handler.place.line)
     )
+
+
+LAST = re.compile(r"\(?(?P<index>\w+)(?P<more>\+1)?\)?(?:>=|==)\(?(?P<count>.+?)(?P<less>-1\)?)?")
+
+
+def _last_pass(script: Script, condition: Condition, loop: Loop) -> bool:
+    """Return whether a test holds in a loop's last pass alone, which all ranks leave: ``epoch == epochs - 1``."""
+    parts = () if condition.negated else condition.text.split(" and ")
+    told = [found for part in parts if (found := LAST.fullmatch(part.replace(" ", "")))]
+    last = {m["count"] for m in told if m["index"] == loop.target and bool(m["more"]) != bool(m["less"])}
+    stops = (call.arguments.get("1") or call.arguments.get("0") for call in script.named("range"))
+    return any(stop is not None and stop.text.replace(" ", "") in last for stop in stops)
 
 
 def _inside(place: Place, loop: Loop) -> bool:

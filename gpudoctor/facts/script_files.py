@@ -79,6 +79,8 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
+    if call.spawned and spawns_ranks(script) and not any(other.name in MAKING for other in script.calls):
+        return not any(_single(condition) for condition in call.conditions)  # who makes the group is not read
     if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
         if {"lightning", "transformers"} & {*script.frameworks}:
             return False

@@ -121,6 +121,29 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.multiprocessing as mp
+from engine import connect, main_process, wrap
+
+def train(rank, folder):
+    if rank is not None:
+        connect(rank)
+    model = wrap(torch.nn.Linear(2, 2))
+    model(torch.rand(2, 2)).sum().backward()
+    if not os.path.exists(folder + "/pictures"):
+        os.mkdir(folder + "/pictures")  # <-
+    if main_process():
+        os.makedirs("weights", exist_ok=True)
+        torch.save(model.state_dict(), "weights/last.pt")
+
+if __name__ == "__main__":
+    if torch.cuda.device_count() > 1:
+        mp.spawn(train, args=("out",), nprocs=torch.cuda.device_count())
+    else:
+        train(None, "out")
+""",
+    """
 import argparse
 import os
 import deepspeed

@@ -974,6 +974,57 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    dist.init_process_group("nccl")
+    master = dist.get_rank() == 0
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+else:
+    master = True
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4)).cuda()
+if ddp:
+    model = DDP(model)
+bare = model.module if ddp else model
+for step in range(100):
+    model(torch.rand(8, 4).cuda()).sum().backward()
+    if not ddp or master:
+        bare(torch.rand(8, 4).cuda())
+if ddp:
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from tqdm import tqdm
+
+def train(rank, size, data, epochs=100):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    model = DDP(torch.nn.Linear(4, 4))
+    sampler = DistributedSampler(data)
+    iterator = tqdm(range(epochs), ncols=70)
+    for epoch in iterator:
+        sampler.set_epoch(epoch)
+        for batch in DataLoader(data, sampler=sampler):
+            model(batch).sum().backward()
+        if rank == 0 and epoch >= epochs - 1:
+            torch.save(model.module.state_dict(), "last.pt")
+            iterator.close()
+            break
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    os.environ.update(MASTER_ADDR="localhost", MASTER_PORT=str(4000 + os.getpid() % 999))
+    torch.multiprocessing.spawn(train, args=(2, [torch.rand(4)] * 8), nprocs=2)
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP

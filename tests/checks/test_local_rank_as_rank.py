@@ -1,6 +1,17 @@
 """local-rank-as-rank: seen in a script, and in logs."""
 
+from gpudoctor import Severity, lint
+
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+rank = int(os.environ["LOCAL_RANK"])  # of all GPUs of this machine, and no other
+dist.init_process_group("nccl", rank=rank, world_size=torch.cuda.device_count())  # <-
+dist.destroy_process_group()
+""",
     """
 import os
 import torch
@@ -220,3 +231,10 @@ EXAMPLES = {
     "[rank0]: AssertionError: two ranks take the same share of the data": "two ranks take the same share of the data: the local rank, which starts at 0 on each node, stands where the rank is meant"
 }
 NOT_THIS = ["two ranks take other shares of the data"]
+
+
+def test_no_more_than_a_note_where_the_world_is_the_gpus_of_one_machine(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(FLAGGED[0])
+    (finding,) = (f for f in lint([path]).findings if f.id == "local-rank-as-rank")
+    assert finding.severity is Severity.NOTE

@@ -237,6 +237,24 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("dp", "tp"))
+model = parallelize_module(torch.nn.Linear(4, 4).cuda(), mesh["tp"], ColwiseParallel())
+model = DistributedDataParallel(model, device_mesh=mesh["dp"])
+for batch in DataLoader([torch.rand(4)] * 8, batch_size=2, shuffle=True):
+    model(batch.cuda()).sum().backward()
+dist.destroy_process_group()
+""",
+    """
 import deepspeed
 from torch.utils.data import DataLoader
 from parts import Articles, Net
