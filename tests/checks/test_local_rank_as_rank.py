@@ -2,8 +2,7 @@
 
 from gpudoctor import Severity, lint
 
-FLAGGED = [
-    """
+ONE_MACHINE = """
 import os
 import torch
 import torch.distributed as dist
@@ -11,7 +10,9 @@ import torch.distributed as dist
 rank = int(os.environ["LOCAL_RANK"])  # of all GPUs of this machine, and no other
 dist.init_process_group("nccl", rank=rank, world_size=torch.cuda.device_count())  # <-
 dist.destroy_process_group()
-""",
+"""
+FLAGGED = [
+    ONE_MACHINE,
     """
 import os
 import torch
@@ -235,6 +236,6 @@ NOT_THIS = ["two ranks take other shares of the data"]
 
 def test_no_more_than_a_note_where_the_world_is_the_gpus_of_one_machine(tmp_path):
     path = tmp_path / "train.py"
-    path.write_text(FLAGGED[0])
+    path.write_text(ONE_MACHINE)
     (finding,) = (f for f in lint([path]).findings if f.id == "local-rank-as-rank")
     assert finding.severity is Severity.NOTE
