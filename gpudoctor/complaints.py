@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gpudoctor.diagnose import related
-from gpudoctor.facts import Host
+from gpudoctor.facts import Host, Infiniband
 from gpudoctor.guard import parameters
 from gpudoctor.logs.explain import explain
 from gpudoctor.model import Check, Finding, Source, layer
@@ -43,7 +43,9 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
         [
             replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
             for f in explained.findings
-            if (check := checks[f.id]) is not None and of_machine(check) and not _is_denied(f)
+            if (check := checks[f.id]) is not None
+            and (of_machine(check) or _by_nccl(check, f))
+            and not _is_denied(f)
         ],
         list(explained.with_status(CheckStatus.CRASHED)),
     )
@@ -54,15 +56,22 @@ def _is_denied(finding: Finding) -> bool:
     return bool(finding.evidence) and all(_DENIED.match(shown.text) for shown in finding.evidence)
 
 
+def _by_nccl(check: Check, finding: Finding) -> bool:
+    """Return whether NCCL itself warns of what the check sees on machines too: an interface, a plug-in, a version."""
+    seen = check.family == "nccl" and Source.ENVIRONMENT in check.functions
+    return seen and any("NCCL WARN " in shown.text for shown in finding.evidence)
+
+
 def of_machine(check: Check) -> bool:
     """Return whether what the check knows is a state of the machine or of what is installed on it.
 
-    In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts.
+    In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts, or of
+    those of its adapters.
     """
     function = check.functions.get(Source.ENVIRONMENT)
     if check.family not in LAYERS:
         needed = {p.kind for p in parameters(function) if not p.optional} if function is not None else set()
-        return layer(check.family) > layer("build") and needed == {Host}
+        return layer(check.family) > layer("build") and needed in ({Host}, {Infiniband})
     return function is not None or check.family == "driver"
 
 

@@ -65,7 +65,9 @@ def _foreign(torch: Torch | None, pci: Pci | None) -> str | None:
     kinds = ((len(pci.amd), "AMD"), (len(pci.intel), "Intel")) if pci else ()
     named = [count(number, f"{maker} GPU") for number, maker in kinds if number]
     if torch is not None and torch.cuda_available and torch.hip:
-        return named[0] if named else f"{count(torch.device_count or 0, 'AMD GPU')}"
+        if named:
+            return named[0]
+        return count(torch.device_count, "AMD GPU") if torch.device_count else "AMD GPUs"
     # A processor's own graphics, or a display card, beside a torch for the CPU or for NVIDIA is no training device.
     if torch is not None and torch.version and "+xpu" in torch.version:
         return named[-1] if named else "an Intel GPU"

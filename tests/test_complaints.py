@@ -79,6 +79,33 @@ def test_a_training_that_failed_says_nothing_of_the_machine(examined):
     assert report.findings == []
 
 
+@pytest.mark.parametrize(
+    ("warning", "id"),
+    [
+        ("Connect to 10.0.0.4<43567> failed : Connection refused", "nccl-interface"),
+        ("Mismatched NCCL version detected : rank 0 version 21805 rank 1 version 21704", "nccl-version-mismatch"),
+        ("Call to ibv_modify_qp failed with error No such device", "nccl-infiniband"),
+    ],
+)  # fmt: skip
+def test_nccl_warns_of_its_machine_when_it_starts(warning, id, examined):
+    head = "node1:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.3<0>\nNCCL version 2.18.1+cuda12.1\n"
+    report = examined(f"{head}node1:1:7 [0] bootstrap.cc:77 NCCL WARN {warning}\n")
+    assert [f.id for f in report.findings if f.severity is not Severity.NOTE] == [id]
+
+
+def test_the_interface_that_a_variable_names_is_not_there(examined):
+    told = "node1:1:1 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to eth5\n"
+    report = examined(told + "node1:1:1 [0] NCCL WARN Bootstrap : no socket interface found\n")
+    assert [f.id for f in report.findings if f.severity is not Severity.NOTE] == ["nccl-interface"]
+
+
+def test_nccl_does_not_warn_of_its_machine_where_a_peer_left(examined):
+    head = "node1:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.3<0>\nNCCL version 2.18.1+cuda12.1\n"
+    gone = "node1:1:7 [0] misc/socket.cc:58 NCCL WARN socketProgress: Connection closed by remote peer 10.0.0.4<43567>"
+    report = examined(f"{head}{gone}\n")
+    assert [f.id for f in report.findings if f.severity is not Severity.NOTE] == []
+
+
 def test_prose_is_unreadable(examined):
     with pytest.raises(BadInput, match="no words of a failure"):
         examined("It is slow since yesterday.\n")
@@ -92,7 +119,8 @@ def test_a_check_that_was_not_asked_says_nothing(examined):
 @pytest.mark.parametrize(
     ("id", "expected"),
     [("gpu-xid", True), ("docker-no-runtime", True), ("shm-too-small", True), ("cudnn-failure", False),
-     ("nccl-timeout", False), ("cuda-oom", False), ("host-oom-killed", False), ("port-privileged", False)],
+     ("nccl-timeout", False), ("cuda-oom", False), ("host-oom-killed", False), ("port-privileged", False),
+     ("nccl-infiniband", True), ("nccl-p2p", False)],
 )  # fmt: skip
 def test_which_checks_know_a_machine(id, expected, registry):
     assert of_machine(registry.check(id)) is expected

@@ -83,6 +83,7 @@ check = Check(
     ],
     message="NCCL has no network interface that reaches the other ranks[ at <address>][: <reason>]",
     follows=["interface-down", "duplicate-hostname", "address-family"],
+    words_stand=True,
     fixes=[
         Fix(
             "See which interfaces there are, and which one NCCL was told to take",
