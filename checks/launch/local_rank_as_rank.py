@@ -99,7 +99,8 @@ def _over_machines(script: Script, group: Call) -> str | None:
     if size.text != "Mult" or len(started) != 1 or started[0] not in size.items:
         return None
     others = [item for item in size.items if item != started[0]]
-    return group.arguments["world_size"].text if any(o.known is Known.ARGUMENT for o in others) else None
+    given = any(o.known in (Known.ARGUMENT, Known.WORLD_SIZE) for o in others)
+    return group.arguments["world_size"].text if given else None
 
 
 def _chooses(call: Call) -> bool:

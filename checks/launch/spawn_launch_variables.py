@@ -22,7 +22,7 @@ Print `sorted(os.environ)` in the child: none of these names is there.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, reads_address, written_variables
+from gpudoctor.facts import Call, Known, Script, reads_address, written_variables
 
 GIVE = Fix(
     "Or give what torchrun would have set",
@@ -34,6 +34,7 @@ GIVE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where an option of the script may give another address",
     fixes=[
         Fix("Drop mp.spawn and start the ranks with torchrun", "torchrun --nproc-per-node=2 train.py"),
         GIVE,
@@ -64,10 +65,15 @@ def code(script: Script) -> Iterator[Finding]:
                 )
                 return
         if call.name == "torch.distributed.init_process_group" and not call.starred and call.reached:
-            if reads_address(call) and "MASTER_ADDR" not in written:
+            method = call.value("init_method")
+            # of several machines, who starts the script on each sets the address too
+            by_default = call.value("rank").known is Known.LOCAL_RANK and method.known is Known.ARGUMENT
+            by_default = by_default and method.literal == "env://"
+            if (by_default or reads_address(call)) and "MASTER_ADDR" not in written:
                 yield check.found(
                     "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that this script starts, and "
                     "nothing in this script sets them",
+                    severity=Severity.WARNING if by_default else Severity.ERROR,
                     location=call.place,
                     fixes=[GIVE],
                 )

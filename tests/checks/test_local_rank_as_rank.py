@@ -12,6 +12,25 @@ dist.init_process_group("nccl", rank=rank, world_size=torch.cuda.device_count())
 dist.destroy_process_group()
 """
 FLAGGED = [
+    """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=gpu)  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--url")
+    parser.add_argument("--world_size", default=1, type=int, help="number of nodes")
+    args = parser.parse_args()
+    gpus = torch.cuda.device_count()
+    args.world_size = gpus * args.world_size
+    mp.spawn(worker, args=(args,), nprocs=gpus)
+""",
     ONE_MACHINE,
     """
 import os

@@ -2,6 +2,23 @@
 
 FLAGGED = [
     """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method=args.dist_url, world_size=args.world_size, rank=gpu)  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dist_url", default="env://")
+    args = parser.parse_args()
+    args.world_size = torch.cuda.device_count()
+    mp.spawn(worker, args=(args,), nprocs=args.world_size)
+""",
+    """
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
@@ -46,6 +63,23 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(gpu, args):
+    dist.init_process_group("nccl", init_method=args.dist_url, world_size=args.world_size, rank=gpu)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dist_url", default=None)
+    args = parser.parse_args()
+    args.world_size = torch.cuda.device_count()
+    mp.spawn(worker, args=(args,), nprocs=args.world_size)
+""",
     """
 import argparse
 import os
