@@ -8,12 +8,15 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gpudoctor.guard import THE_USERS, parameters, place, told
 from gpudoctor.model import Check
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 
 class NotLoaded(Exception):
@@ -85,7 +88,7 @@ def _load_file(name: str, path: Path) -> ModuleType:
     return module
 
 
-def load_package(point: metadata.EntryPoint) -> ModuleType:
+def load_package(point: "metadata.EntryPoint") -> ModuleType:
     """Return the package that a plug-in names; raises whatever that raises, or `NotLoaded`."""
     package = point.load()
     if not hasattr(package, "__path__"):

@@ -134,7 +134,9 @@ def _grounds(registry: Registry) -> Grounds | None:
 def _looks(patterns: list[str], command: str) -> bool:
     """Return whether every part of a command only looks."""
     parts = [part.strip() for part in PART.findall(command) if part.strip()]
-    return all(any(re.fullmatch(pattern, part) for pattern in patterns) for part in parts)
+    return all(
+        any(held(pattern) in part and re.fullmatch(pattern, part) for pattern in patterns) for part in parts
+    )
 
 
 def _any(patterns: Iterable[str], text: str) -> bool:

@@ -5,8 +5,7 @@ the result, ``literals.json``, as `encoded_index` writes it; a test compares the
 """
 
 import functools
-import importlib
-from importlib import resources
+import pkgutil
 
 import msgspec
 
@@ -55,7 +54,6 @@ def registry_finder(registry: Registry) -> Finder:
 def _read(package: str) -> Index:
     """Return the index that a package of checks carries; empty without one."""
     try:
-        data = resources.files(importlib.import_module(package)).joinpath(NAME).read_bytes()
-        return msgspec.json.decode(data, type=Index)
+        return msgspec.json.decode(pkgutil.get_data(package, NAME) or b"{}", type=Index)
     except (OSError, msgspec.DecodeError):
         return {}
