@@ -72,8 +72,9 @@ def code(script: Script) -> Iterator[Finding]:
             and not _left_to_accelerate(call)
             and not _again(call, said)
         ):
+            saved = next((word for word in ("tokenizer", "processor") if word in call.text.lower()), "model")
             yield check.found(
-                f"every rank saves the model into {path.text} at once: files that two ranks write together may be cut off or "
+                f"every rank saves the {saved} into {path.text} at once: files that two ranks write together may be cut off or "
                 "mixed",
                 location=call.place,
             )
