@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -389,3 +390,19 @@ def test_a_probe_that_sets_no_deadline_has_the_usual_one(registry: Registry, her
     launch = next(p for p in registry.probes if p.name == "launch")
     assert launch.deadline == DEADLINE
     assert [p.status for p in collect([launch], here).probes] == [ProbeStatus.OK]
+
+
+def test_where_no_plug_in_is_installed_the_entry_points_are_not_read(asked: Callable[[str], Any]) -> None:
+    assert asked("[len(registry.modules) > 100, 'importlib.metadata' in sys.modules]") == [True, False]
+
+
+def test_a_plug_in_in_an_archive_is_found(asked: Callable[[str], Any], tmp_path: Path) -> None:
+    archive = tmp_path / "plugged.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("plugged/__init__.py", "")
+        file.writestr(
+            "plugged-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n"
+        )
+        file.writestr("plugged-1.0.dist-info/entry_points.txt", "[gpudoctor.checks]\nplugged = plugged\n")
+    told = f"sys.path.insert(0, {str(archive)!r}) or [p.__name__ for p in registry._packages('gpudoctor.checks')]"
+    assert "plugged" in asked(told)
