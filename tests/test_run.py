@@ -233,8 +233,11 @@ def test_errors_that_are_closed_are_closed_for_the_command(redirection, output):
 def test_a_fifo_waits_for_its_next_reader(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    line = f"sh -c 'echo 1; sleep 2; echo 2' > {fifo}"
-    done, _ = in_shell(f"{{ head -1 {fifo}; sleep .5; cat {fifo}; }} & $RUN {line}")
+    second = tmp_path / "second-reader"
+    # The second line is written when its reader is there, and not after a time: a slow `head` would take both.
+    line = f"sh -c 'echo 1; until [ -e {second} ]; do sleep .1; done; echo 2' > {fifo}"
+    readers = f"head -1 {fifo}; sleep .5; {{ touch {second}; cat; }} < {fifo}"
+    done, _ = in_shell(f"{{ {readers}; }} & $RUN {line}")
     assert (done.returncode, done.stdout) == (0, "1\n2\n")
 
 
