@@ -15,6 +15,8 @@ class _Late:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_"):  # pytest asks every name of a module for what it wraps
+            raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)
 
 
