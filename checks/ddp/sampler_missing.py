@@ -198,13 +198,19 @@ def _asks_rank(call: Call) -> bool:
 def _trains(script: Script, loader: Thing) -> bool:
     """Return whether a loop over a loader goes back through a model."""
     drawn = [call for call in script.named("iter") if call.takes(loader) and call.within("epoch")]
-    drawn += [call for call in script.named("next") if call.takes(loader) and call.loops]
+    drawn += [call for call in script.named("next") if call.loops and _takes_from(call, loader)]
     for begun in [*script.iterations(loader), *drawn]:
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]
         if any(c.method == "backward" for c in inside) and any(_wrapped(script, c) for c in inside):
             return True
     return False
+
+
+def _takes_from(call: Call, loader: Thing) -> bool:
+    """Return whether a call takes a batch of a loader, from itself or from a generator that goes through it."""
+    given = [argument.value for argument in call.arguments.values()]
+    return any(loader.number in value.things for each in given for value in (each, *each.items))
 
 
 def _handed(script: Script, loader: Thing) -> bool:

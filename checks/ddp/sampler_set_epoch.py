@@ -110,7 +110,7 @@ def _once(call: Call) -> bool:
 
 def _anew(call: Call) -> bool:
     """Return whether a loader is gone through more than once: each epoch, without end, or again when it is over."""
-    over = any("StopIteration" in condition.text for condition in call.conditions)
+    over = any(condition.kind == "except" for condition in call.conditions)
     return call.within("epoch") is not None or call.method == "cycle" or (over and bool(call.loops))
 
 

@@ -29,7 +29,7 @@ comes in replica 0 too, the arguments of `forward` are wrong, and the batch has 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Known, Script, Thing
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
@@ -52,7 +52,7 @@ POSITIONAL = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning, and a note where only the last batch may be too small",
+    otherwise="in a script a warning, and a note where only the last batch may be too small, or nothing is trained",
     symptoms=[
         Symptom(
             r"forward\(\) missing \d+ required positional argument",
@@ -103,11 +103,22 @@ def code(script: Script) -> Iterator[Finding]:
         if not call.given("batch_size") and not call.given("batch_sampler"):
             batch = 1
         if type(batch) is int and 0 < batch < min(counts):
+            loader = script.thing(call.result, "loader")
+            validates = loader is not None and batch == 1 and _validates(script, loader)
             yield check.found(
                 f"batches of {batch} are cut into pieces for {min(counts)} GPUs: some GPUs get none",
-                severity=Severity.WARNING,
+                severity=Severity.NOTE if validates else Severity.WARNING,
                 location=call.place,
             )
+
+
+def _validates(script: Script, loader: Thing) -> bool:
+    """Return whether a loader is gone through where nothing is trained, as for one image at a time."""
+    if loader.escapes:
+        return False
+    loops = [begun.loops[-1] for begun in script.iterations(loader)]
+    trained = [call for call in script.calls if call.method in ("backward", "step")]
+    return bool(loops) and not any(loop in call.loops for loop in loops for call in trained)
 
 
 def keywords(script: Script) -> Iterator[Finding]:

@@ -191,7 +191,7 @@ def on_current(script: Script) -> Finding | None:
         if indexed is not None:
             rest = f"{indexed.text} in line {indexed.place} means another"
         return check.found(
-            f"{current.text}({_where(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
+            f"{current.text}({_named(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
             severity=Severity.ERROR if indexed is None and current.reached else Severity.WARNING,
             location=current.place,
             fixes=[SET],
@@ -261,7 +261,7 @@ def _on_current(call: Call) -> bool:
         return not call.arguments and not call.starred
     if call.name == "torch.load":
         return call.reached and not call.rank_conditions and _current(call.value("map_location"))
-    return call.method == "cuda" and not call.arguments and not call.starred and not call.rank_conditions
+    return call.method == "cuda" and not call.given("device") and not call.rank_conditions
 
 
 def _current(device: Value) -> bool:
@@ -302,7 +302,7 @@ def _binds(call: Call) -> bool:
 def _to_cuda(call: Call) -> bool:
     """Return whether a module goes to the current GPU, or to GPU 0."""
     if call.method == "cuda":
-        return not call.arguments or call.value("device").literal == 0
+        return not call.given("device") or call.value("device").literal == 0
     if call.method != "to":
         return False
     gpus = [value for value in call.value("device").possible() if value.cuda]
@@ -316,8 +316,12 @@ def _own(call: Call) -> bool:
     return index is not None and index.by_rank
 
 
+def _named(call: Call) -> str:
+    """Return the device that a call names, nothing where it names none."""
+    loads = call.name == "torch.load"
+    return f"map_location={call.arguments['map_location'].text}" if loads else ""
+
+
 def _where(call: Call) -> str:
-    if call.name == "torch.load":
-        return f"map_location={call.arguments['map_location'].text}"
     given = call.arguments.get("device")
     return f"{given.text}" if given is not None else "the current GPU"

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from gpudoctor.code import dictionaries
 from gpudoctor.code.agreement import SAME_EVERYWHERE, agreed, reduced
 from gpudoctor.code.classes import kind_of
-from gpudoctor.code.consequences import PROCESS, handed_over, started
+from gpudoctor.code.consequences import PROCESS, called_at_once, handed_over, started
 from gpudoctor.code.creation import NAMED_TUPLE, made
 from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.dictionaries import appended, fields, set_by_name, updated
+from gpudoctor.code.iteration import asked, builtin
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
@@ -55,6 +56,9 @@ def perform(
         if own is not None:
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
+    if means := builtin(frame, receiver, attribute):
+        positional = [Argument(receiver, frame.place(node.func), frame.text(node.func).rpartition(".")[0])]
+        name, receiver, attribute = means, UNKNOWN, ""
     if name == "map" and len(positional) == 2 and (each := _mapped(frame, node, positional, used=used)):
         return each
     arguments = named(name, attribute, positional, keywords)
@@ -118,7 +122,9 @@ def _library_call(
     arguments: dict[str, Argument],
 ) -> Value:
     """Return what a call of something that the script does not define comes to."""
-    outcome = made(frame, node, name, arguments, receiver, attribute)
+    outcome = called_at_once(frame, node, name, attribute, arguments) or asked(frame, node, name, arguments)
+    if outcome is None:
+        outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
     return callee.items[0] if callee.text == "<lambda>" and callee.items else outcome

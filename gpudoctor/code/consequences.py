@@ -42,6 +42,24 @@ def started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argume
         frame.spawned, frame.loops = before
 
 
+def called_at_once(
+    frame: Frame, node: ast.Call, name: str, attribute: str, arguments: dict[str, Argument]
+) -> Value | None:
+    """Follow a function of the script that a known one calls before it returns, and return what that gives."""
+    first, *rest = arguments.values() if arguments else (None,)
+    own = (
+        frame.program.defined.get(first.value.text) if first and first.value.known is Known.DEFINED else None
+    )
+    if first is None or not isinstance(own, Function):
+        return None
+    step = attribute == "step" and name.startswith("torch.optim.")
+    if not step and name != "torch.utils.checkpoint.checkpoint":
+        return None
+    holder = frame.program.bound.get(first.value.text)
+    self_value = Value(Known.THING, thing=holder) if holder is not None and own.owner else None
+    return frame.program.follow(frame, own, self_value, [] if step else rest, {}, node)
+
+
 def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
     """Note what goes where its use is not seen, and functions that somebody else will call."""
     program = frame.program

@@ -5,6 +5,7 @@ import ast
 from gpudoctor.code.assignment import assign
 from gpudoctor.code.definitions import nodes
 from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.iteration import iterated
 from gpudoctor.code.program import Frame, either, one_of
 from gpudoctor.facts import WHOLE, Condition, Known, Loop, Value
 
@@ -13,7 +14,7 @@ _LOADERS = ("loader", "dataloader", "data_iter", "train_iter")
 
 def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     """Go through a ``for`` loop."""
-    over = evaluate(frame, node.iter)
+    over = iterated(frame, node, evaluate(frame, node.iter))
     loop = _loop(frame, node, over)
     each = _by_name(node, over)
     for element in each:

@@ -122,7 +122,13 @@ class Value(Struct, frozen=True):
 
     @property
     def index(self) -> "Value | None":
-        """The device ordinal of a CUDA device: of ``"cuda:1"``, ``1``, ``f"cuda:{rank}"``; else ``None``."""
+        """The device ordinal of a CUDA device: of ``"cuda:1"``, ``1``, ``f"cuda:{rank}"``; else ``None``.
+
+        Of ``"cuda:1" if torch.cuda.is_available() else "cpu"`` that of the GPU.
+        """
+        if self.known is Known.CHOICE:
+            rest = [value for value in self.possible() if not value.on_cpu]
+            return rest[0].index if len(rest) == 1 < len(self.items) and rest[0].cuda else None
         if self.known is Known.DEVICE:
             return self.items[0] if self.items and self.text != "cpu" else None
         if isinstance(self.literal, str):
@@ -140,6 +146,11 @@ class Value(Struct, frozen=True):
         if isinstance(self.literal, str):
             return self.literal.partition(":")[0] == "cuda"
         return self.is_rank or (type(self.literal) is int and self.known is Known.LITERAL)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it surely is the CPU, as a device."""
+        return (self.literal if self.is_literal else self.text) == "cpu"
 
     @property
     def every_nth(self) -> bool:

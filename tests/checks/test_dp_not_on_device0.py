@@ -89,6 +89,20 @@ net = DataParallel(net)
 net.module.fc = torch.nn.Linear(512, 10)  # <-
 """,
 ]
+FLAGGED += [
+    """
+import torch
+from parts import Net, batches
+
+device = torch.device("cuda:1" if torch.cuda.is_available() else "cpu")
+net = Net()
+if torch.cuda.device_count() > 1:
+    net = torch.nn.DataParallel(net, device_ids=[0, 1])
+net.to(device)  # <-
+for x in batches():
+    net(x.to(device)).sum().backward()
+""",
+]
 FINE = [
     """
 import torch

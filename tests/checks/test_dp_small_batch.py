@@ -1,4 +1,8 @@
-"""dp-small-batch: seen in logs."""
+"""dp-small-batch: seen in logs, and in scripts."""
+
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
+from tests.check_files import examined
 
 CAUGHT = """TypeError: Caught TypeError in replica 3 on device 3.
 Original Traceback (most recent call last):
@@ -121,3 +125,25 @@ def main(net, batches):
     return [net(x, mask=mask, extra=None) for x, mask in batches]
 """,
 ]
+
+
+ONE_AT_A_TIME = """
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+def main(training, validation, net, optimizer):
+    net = nn.DataParallel(net, device_ids=[0, 1, 2, 3]).cuda()
+    for x in DataLoader(training, batch_size=16):
+        net(x).sum().backward()
+        optimizer.step()
+    net.eval()
+    for x in DataLoader(validation, batch_size=1):
+        print(net(x))
+"""
+
+
+def test_one_image_at_a_time_is_a_note_where_nothing_is_trained(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(ONE_AT_A_TIME)
+    [finding] = examined(path, [Registry.of(()).check("dp-small-batch")]).findings
+    assert (finding.severity, finding.location.line) == (Severity.NOTE, 11)

@@ -257,6 +257,15 @@ if __name__ == "__main__":
     torch.distributed.destroy_process_group()
 """,
 ]
+FLAGGED += [
+    (
+        "torchrun.py",
+        {
+            "    torch.cuda.set_device(local_rank)\n": "",
+            "x, target = x.to(local_rank), target.to(local_rank)": "x = x.cuda(non_blocking=True)  # <-\n            target = target.cuda(non_blocking=True)",
+        },
+    ),
+]
 FINE = [
     """
 import torch

@@ -235,6 +235,83 @@ dist.destroy_process_group()
         },
     ),
 ]
+LOOP = """    for epoch in range(args.epochs):
+        sampler.set_epoch(epoch)
+        for x, target in loader:
+"""
+WHOLE = {
+    "    sampler = DistributedSampler(dataset)\n": "",
+    "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)  # <-",
+}
+TAKEN = """    for epoch in range(args.epochs):
+        for _ in range(len(loader)):
+            x, target = {}
+"""
+OWN_ITERATOR = """class Endless:
+    def __init__(self, loader):
+        self.loader = loader
+        self.batches = iter(loader)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self.batches)
+        except StopIteration:
+            self.batches = iter(self.loader)
+            return next(self.batches)
+
+
+def forever(loader):
+    while True:
+        yield from loader
+
+
+class Net("""
+FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, of an object of the script
+    (
+        "torchrun.py",
+        {
+            **WHOLE,
+            "class Net(": OWN_ITERATOR,
+            LOOP: "    batches = forever(loader)\n" + TAKEN.format("next(batches)"),
+        },
+    ),
+    (
+        "torchrun.py",
+        {**WHOLE, LOOP: "    batches = loader.__iter__()\n" + TAKEN.format("batches.__next__()")},
+    ),
+    (
+        "torchrun.py",
+        {
+            **WHOLE,
+            "class Net(": OWN_ITERATOR,
+            LOOP: "    batches = Endless(loader)\n" + TAKEN.format("next(batches)"),
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            **WHOLE,
+            "class Net(": OWN_ITERATOR,
+            LOOP: "    for epoch in range(args.epochs):\n        for x, target in Endless(loader):\n",
+        },
+    ),
+    (  # the step calls the function in which the model is called
+        "torchrun.py",
+        {
+            **WHOLE,
+            LOOP: "    for epoch in range(args.epochs):\n        for x, target in loader:\n",
+            "            loss = F.nll_loss(model(x), target)\n            loss.backward()\n            optimizer.step()": (
+                "            def closure():\n                loss = F.nll_loss(model(x), target)\n"
+                "                loss.backward()\n                return loss\n"
+                "            loss = optimizer.step(closure)"
+            ),
+        },
+    ),
+]
+
 FINE = [
     """
 import os

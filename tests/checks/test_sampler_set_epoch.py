@@ -355,6 +355,19 @@ class Trainer:
                 pass
 """,
 ]
+FLAGGED += [
+    (  # gone through again wherever it is over, whatever the handler names
+        "torchrun.py",
+        {
+            "sampler = DistributedSampler(dataset)": "sampler = DistributedSampler(dataset)  # <-",
+            "    for epoch in range(args.epochs):\n        sampler.set_epoch(epoch)\n        for x, target in loader:\n": (
+                "    batches = iter(loader)\n    for epoch in range(args.epochs):\n        if True:\n"
+                "            try:\n                x, target = next(batches)\n            except Exception:\n"
+                "                batches = iter(loader)\n                x, target = next(batches)\n"
+            ),
+        },
+    ),
+]
 FINE = [
     """
 import os
