@@ -204,8 +204,6 @@ LONG = {
     "blanks in a list": "Package Version\ntorch" + " " * (4 * M) + "2.1.0\n",
     "sizes": "x" * 200 + " " * M + "/dev/shm\n",
     "limits": ("max locked memory" + " " * 150 + "-l 64\n") * 10_000,
-    "empty lines": "NVIDIA\n" + "\n" * (10 * M),
-    "one letter a line": "NVIDIA\n" + "x\n" * (5 * M),
     "one line": "PyTorch version: 1.0\nOS: " + "(x86_64) " * (M // 4),
 }
 
