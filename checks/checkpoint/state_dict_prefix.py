@@ -180,10 +180,7 @@ def code(script: Script) -> Iterator[Finding]:
                 Severity.ERROR,
             )
         elif wrapped:
-            said, severity = (
-                f"{said}, and only a model that is wrapped in the same way loads it",
-                Severity.NOTE,
-            )
+            said = f"{said}, and only a model that is wrapped in the same way loads it"
         else:
             said = f"{said}, and no bare model will find its names there"
         yield check.found(

@@ -227,6 +227,25 @@ def test_a_pickled_wrapper_has_attributes_and_no_items(kind, entry, opened):
     assert fix.command == f'loaded = {opened}\ntorch.save(loaded.module.state_dict(), "bare.pt")'
 
 
+RESUMED = """
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(2, 2).cuda())
+if resume:
+    net.load_state_dict(torch.load("net.pt", map_location="cuda:0", weights_only=True))
+torch.save(net.state_dict(), "net.pt")
+"""
+
+
+def test_what_only_a_wrapped_model_loads_is_a_warning(tmp_path):
+    """The script that resumes from it is well, and whoever takes the weights from there is not."""
+    (tmp_path / "train.py").write_text(RESUMED)
+    [finding] = [f for f in lint([tmp_path / "train.py"]).findings if f.id == "state-dict-prefix"]
+    assert (finding.severity, finding.location.line) == (Severity.WARNING, 8)
+    assert "only a model that is wrapped in the same way loads it" in finding.message
+
+
 def test_no_line_is_offered_that_cannot_mend_the_file():
     keys = tuple(Key(name=f"module.{n}", dtype="int8", shape=(), size=1, device="cpu") for n in "ab")
     state = StateDict(entry="", keys=keys, prefixes=prefixes([key.name for key in keys]))
