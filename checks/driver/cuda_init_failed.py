@@ -162,6 +162,7 @@ check = Check(
             r"MPS server is not ready to accept new MPS client)"
         ),
         r"(?P<text>CUDA_ERROR_MPS_\w+)",
+        r"nvidia-container-cli: initialization error: cuda error: (?P<text>[a-z][a-z -]{3,60}[a-z])",
         Symptom(r"Cuda failure (?:3 )?'(?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),

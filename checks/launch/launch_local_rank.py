@@ -26,7 +26,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Script
 
 # The first two characters may be dashes that a web page made longer.
@@ -50,6 +50,11 @@ check = Check(
         rf"Could not consume arg: {OPTION}",  # fire
         rf"the following arguments are required: .{{0,400}}?{OPTION}",
         r"'Namespace' object has no attribute '(?P<option>local_rank)'",
+        # cut off above argparse's own words: torch 2's launcher passes --local-rank, and the script says how it is used
+        Symptom(
+            r"\[(?P<option>--local_rank)\b(?!, --local-rank)",
+            near=r"If your script expects `?--local-rank`? argument to be set[\s\S]{0,2000}\nusage: ",
+        ),
     ],
     message="launcher and script do not agree on the option <option>: one passes it, and the other does not know it",
     fixes=[

@@ -54,6 +54,8 @@ check = Check(
         r"Last error: ?Unknown NCCL Error|\bUnknown NCCL error!",
         rf"(?<!nvls)(?<!p2p)\.(?:cc|cu|h|c):\d+(?: \(\w+\))? NCCL WARN {CUDA}",
         rf"(?<!WARN )\b{CUDA}",
+        # the way of an error through NCCL ends in the thread that sets a communicator up; 7 is "in progress"
+        r"NCCL INFO (?:\S{1,60}/)?group\.cc:\d+ -> [1-6] \[Async thread\]",
         rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
     ],
     message="NCCL failed[ with '<error>'], and this line does not say of what",

@@ -46,6 +46,7 @@ check = Check(
     symptoms=[
         rf"{CAUGHT}: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
         rf"{CAUGHT}(?!: WorkNCCL)",
+        r"Watchdog caught collective(?! operation timeout)",  # cut off
         rf"{CAUGHT}: WorkNCCL(?!.{{0,300}} ran for \d)",
         rf"{WORK}.{{0,200}} timed out in (?:call to wait\(\)|blocking wait)",
         r"Some NCCL operations have failed or timed out",

@@ -70,9 +70,9 @@ check = Check(
         ),
         # what the child says when the parent could not send it all, where the parent's own words are missing
         Symptom(
-            r"EOFError: Ran out of input",
+            r"EOFError: Ran out of input|UnpicklingError: pickle data was truncated",
             near=r"load\(from_parent\)",
-            unless=r"(?m)^\S{0,80}(?:Error|Exception)(?!: Ran out of input)\b",
+            unless=r"(?m)^\S{0,80}(?:Error|Exception)(?!: (?:Ran out of input|pickle data was truncated))\b",
         ),
         r"Cowardly refusing to serialize non-leaf tensor which requires_grad",
         r"A SemLock created in a fork context is being shared with a process in a spawn context",

@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
     ALIVE,
+    CLOCK,
     CODE,
+    COMPLAINT,
     DATA,
     FINISHED,
     GAVE_UP,
-    IPYTHON,
     MEASURE,
     NOISE,
     PARTING,
     REASON,
     SETTLED,
+    SETUP,
+    SUMMARY,
     THREAD,
     WRAPPER,
     is_result,
@@ -29,7 +32,7 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import FRAME, Raised
+from gpudoctor.logs.tracebacks import ARROW, FRAME, IPYTHON, IPYTHON_OLD, Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
@@ -42,6 +45,8 @@ MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+NO_OUTPUT = (IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK)
+"""What is no output of a program, as its line begins."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -232,6 +237,8 @@ class Aftermath:
             text = line.text[:400]
             if self._ordinary(place) and not tries_again(text):
                 own = place > message or not before.isdisjoint(shapes([text]))
+                if not own and COMPLAINT.search(text):
+                    continue
                 result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
                 key = (line.name, line.who)
                 found[key] = found.get(key, False) or result
@@ -285,7 +292,7 @@ class Aftermath:
             return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:
             return False
-        if IPYTHON.match(text):
+        if any(words.match(text) for words in NO_OUTPUT) or SETUP.search(line.full):
             return False
         if SETTLED.search(text):
             return True

@@ -34,6 +34,7 @@ REPORTED = late_pattern(
     r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
+    r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's
     r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
     r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b|"
     # "error" in other languages
@@ -67,6 +68,11 @@ BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
 """What a program prints behind its last step."""
+USAGE = late_pattern(r"^[Uu]sage: \S")
+OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
+"""How a line begins that goes on with a program's options."""
+USAGE_MOST = 200
+"""Lines at the end among which a program may say how it is used; several ranks say it."""
 WARNED = late_pattern(r"\b[A-Z]\w*Warning: ")
 """A warning of Python's: it may quote an error's words, and ends nothing."""
 NEARLY = 0.85
@@ -107,7 +113,11 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
             said = f"timeout ended the command: its limit was over, after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(said, telling(lines))
-    if course.well >= 0 or course.only_help:
+    if course.only_help:
+        return None
+    if usage := _refused(lines):
+        return Ending(f"the program said how it is used, and ended: {usage.text[:200]}", [usage])
+    if course.well >= 0:
         return None
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])
@@ -119,7 +129,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
         return Ending(line.text[:500], telling(lines), certain=certain)
     # A stack that a program prints of its own stands below what it reports.
-    last = [line for line in last if not line.indent] or last
+    last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
         return Ending(
             last[-1].text[:500], last[-1:], certain=GAVE_UP.search(last[-1].text, 0, 400) is not None
@@ -128,6 +138,19 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         # It may be a live log, whose program goes on.
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
+
+
+def _refused(lines: Sequence[Line]) -> Line | None:
+    """Return the line in which a program begins to say how it is used, where nothing else stands below it.
+
+    argparse prints that where it refuses the command line, and says why in the line behind it, which is missing here.
+    """
+    said = [line for line in lines if line.text][-USAGE_MOST:]
+    first = next((at for at, line in enumerate(said) if USAGE.match(line.text)), None)
+    if first is None:
+        return None
+    rest = all(line.indent or USAGE.match(line.text) or OPTION.match(line.text) for line in said[first:])
+    return said[first] if rest else None
 
 
 def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:

@@ -17,7 +17,7 @@ from gpudoctor.logs.line_kinds import NOISE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.symptoms import Load
-from gpudoctor.logs.tracebacks import Frame, Raised
+from gpudoctor.logs.tracebacks import USAGE_ERROR, Frame, Raised
 from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Result
@@ -106,7 +106,7 @@ def _fixes(check: Check, raised: Raised | None) -> list[Fix]:
     """Return the fixes of an unknown failure: no traceback is read where none is, no rank asked that never ran."""
     if raised is not None and raised.frames:
         return list(check.fixes)
-    early = raised is not None and raised.type == "usage error"
+    early = raised is not None and raised.type == USAGE_ERROR
     return [fix for fix in check.fixes if fix.command and not (early and TORCHRUN.search(fix.command))]
 
 

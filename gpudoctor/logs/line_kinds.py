@@ -81,6 +81,8 @@ STATUS = late_pattern(
     r"^Killing subprocess \d|\bfailed to start\.?$|"
     # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
     r"^(?:\*{3} )?MPI_ERRORS_ARE_FATAL\b|^application called MPI_Abort\(|^MPI_ABORT was invoked on rank \d|"
+    # torch.multiprocessing.spawn, above what the process itself had said
+    r"^-- Process \d+ terminated with the following error|"
     # IPython, above the frames: the exception has its name in front
     r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
     # kubectl get pods
@@ -109,6 +111,7 @@ NOISE = late_pattern(
     r"\w*Warning\b|\bwarnings\.warn|"
     # what Python's fault handler writes below the word of a signal
     r"^Extension modules: |^(?:Current thread|Thread) 0x[0-9a-f]+\b|^<no Python frame>|^Current thread's C stack|"
+    r"^Stack \(most rec|"
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     # TensorFlow and XLA, below the error of an operation
     r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"
@@ -224,23 +227,31 @@ STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
 REASON = "Last error:"
 """What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
-IPYTHON = late_pattern(
-    r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
-)
-"""A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
 LISTED = late_pattern(
     # XLA: what took the memory that ran out, a line for each; and Horovod: who waits for whom, with what
     r"^(?:\d+\. )?(?:Size|Unpadded size|Extra memory due to padding|Operator|Shape|XLA label|Allocation type): |"
     r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
 )
 """What stands below an error and lists what it is about: part of the message, and no result."""
+SUMMARY = late_pattern(
+    r"^[-=]{20,}$|^\S{1,200} FAILED$|^Failures:$|^<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|"
+    r"^\[\d+\]:$|^(?:time|host|rank|exitcode|error_file|traceback) *: "
+)
+"""A row of torchrun's summary of workers that failed (torch/distributed/elastic/multiprocessing/errors)."""
+CLOCK = late_pattern(r"^\W?[IWEF]?\d[\d/-]*[ T]\d\d(?::\d\d){1,2}(?:[.,]\d*)?\W*$")
+"""When a line was written, and no more: the rest was cut off."""
+COMPLAINT = late_pattern(
+    r"\bbut (?:got|found|received|expected|is|was)\b|\b[Ee]xpect(?:s|ed|ing)?\b|\b[Gg]ot:|\binstead of\b|"
+    r"\bmust (?:be|have)\b"
+)
+"""What an error's message says in its next line of what it met, whatever values stand in it."""
 PODS = late_pattern(r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d")
 """A row of what kubectl prints of pods: how many of its containers are ready is no measure."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
 """What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
-LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b")
+LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|\[[EF]\d{3,4} \d\d:")
 """The level at which a logger reports a failure, in front of a line."""
 HELP = "show this help message and exit"
 """What argparse writes of -h in the text of --help."""

@@ -13,6 +13,8 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+_UNIT = r"[A-Za-z][\w.@/-]{0,60}\[(?P<pid>\d+)\]: ?"
+"""The program or service in front of what it wrote, as systemd's journal has it."""
 
 _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
@@ -33,7 +35,8 @@ _ALWAYS = [
     rf"\[?(?P<date>\d\d/\d\d/\d{{2,4}}) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
     rf"\[?(?P<date>\d\d-\d\d) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
     rf"\[?{_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$|(?=\[))",
-    rf"(?P<date>[A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} (?P<host>[\w.-]+) (?=\S{{1,40}}: |kernel)",  # syslog
+    rf"(?P<date>[A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} (?P<host>[\w.-]+) (?:{_UNIT}|(?=\S{{1,40}}: |kernel))",  # syslog
+    rf"(?P<host>[A-Za-z][\w.-]{{0,60}}) {_UNIT}",  # the same behind a date of ISO 8601
     rf"\[(?P<date>[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} \d{{4}}\] ",  # dmesg -T
     # glog's, as torch writes it: [rank0]:[E504 22:44:08.389 ProcessGroupNCCL.cpp:1896] and W1120 00:16:41.369 3700 run.py:803]
     rf"\[?[IWEF] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\] ?",

@@ -146,7 +146,8 @@ class Timeline(Handling):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
+        below = self.goes_on(line) and place < self._last_said
+        if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
         if self.in_thread(line, place) and not told:

@@ -16,6 +16,22 @@ FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in
 BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 MARKED = late_pattern(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
 """The line of a box's source that was running."""
+IPYTHON = late_pattern(
+    r"^File \[?(?P<path>(?:[A-Za-z]:)?[^\s:\]]{1,300}):(?P<line>\d+)\b.{0,800}? in (?P<function>[\w.<>]+)|"
+    r"^(?P<cell>(?:Cell |Input )?In ?\[\d+\]), (?:in )?(?:<cell )?line:? ?(?P<at>\d+)"
+)
+"""A frame of IPython's: ``File ~/work/engine.py:41, in fit(model)``, ``Cell In[12], line 5``."""
+IPYTHON_OLD = late_pattern(
+    r"^(?P<path>\S{1,300}\.(?:py|py[xd]|pxi)|<[\w-]{1,80}>) in (?P<function>[\w.<>]+)(?:\(.*)?$"
+)
+"""The same before IPython 8: the arrow below it has the number of the line."""
+IPYTHON_HEADER = late_pattern(
+    r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,80}) {2,}Traceback \(most recent call last\)"
+)
+"""IPython names the exception above the frames, and below them again with its message."""
+ARROW = late_pattern(r"^-{2,}> ?(?P<line>\d+) +(?P<text>\S.*)")
+"""The line of IPython's source that was running."""
+NUMBERED = late_pattern(r"^\d{1,6}(?: |$)")
 GROUP = "|+ "
 """What stands in front of the lines of an exception group."""
 BOX = 12
@@ -52,10 +68,12 @@ USAGE = late_pattern(
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""
+PYTHONS = late_pattern(r"^[\w./-]*python[\d.]*: Error while finding module specification for .*")
+"""Python's own end where the module of ``python -m`` is not there: it quotes an exception that it caught itself."""
 NATIVE = late_pattern(
     r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
 )
-SOURCE = late_pattern(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
+SOURCE = late_pattern(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ |-{2,}> ?\d+ )")
 WRAPPERS = late_pattern(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
     r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
@@ -83,6 +101,8 @@ INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
 """The level in front of a logger's line."""
 EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
 """What Docker Compose, and many a supervisor, says of a program's end."""
+USAGE_ERROR = "usage error"
+"""What stands in the place of an exception's type where a script did not come to run."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -147,7 +167,7 @@ class Raised(Struct):
     @property
     def told(self) -> str:
         """The words of a program in front of it, where no traceback is shown: it had caught it when it wrote them."""
-        named = None if self.frames else NAMED.search(self.line.text)
+        named = None if self.frames or self.type == USAGE_ERROR else NAMED.search(self.line.text)
         return "" if named is None else self.line.text[: named.start("type")].strip("#*`>|│E [(:")
 
     @property
@@ -184,9 +204,11 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
     last: dict[tuple[str, str], deque[int]] = defaultdict(lambda: deque(maxlen=2))
     for place, line in enumerate(lines):
         key = (line.name, line.who)
-        if FRAME.search(line.text):
+        if FRAME.search(line.text) or IPYTHON.match(line.text):
             frames[key] = line.indent
-        elif SOURCE.match(line.text) or (key in frames and line.text and line.indent > frames[key]):
+        elif SOURCE.match(line.text) or (
+            key in frames and line.text and (line.indent > frames[key] or NUMBERED.match(line.text))
+        ):
             quoted.add(place)
             last[key].append(place)
         elif line.text and not line.bar:
@@ -214,12 +236,15 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     first: int | None = None
     chained = late = headed = False
     last_frame = 0
+    notebook = ""
     for number, line in enumerate(lines):
         text, place = line.text, places[number]
         if not text:
             continue
         if HEADER.search(text):
             first, frames, headed = place, [], True
+            named = IPYTHON_HEADER.match(text)
+            notebook = named["type"] if named else ""
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
             chained = any(x.startswith(CHAINED) for x in before)
             late = any(LATE.search(x) for x in before)
@@ -230,6 +255,11 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
+        elif call := _in_notebook(text, lines[number + 1 : number + 1 + BOX], old=bool(notebook)):
+            if first is None:
+                first, frames, chained, late, headed = place, [], False, False, False
+            last_frame = number
+            frames.append(call)
         elif place not in source and (raised := _raised(text, inside=bool(frames)) or _bare(lines, number)):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
@@ -248,13 +278,29 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 late or raised[1] == FORKED,
                 headed,
             )
-            first, frames, chained, late, headed = None, [], False, False, False
+            first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
-    if first is not None and len(frames) > (0 if headed else 1) and open_end:
+    marked = bool(frames) and bool(frames[-1].text) and IPYTHON.match(lines[last_frame].text)
+    stopped = bool(notebook) or len(frames) > (0 if headed or marked else 1)
+    if first is not None and stopped and open_end:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
-        yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late, headed)
+        kind = notebook.rpartition(".")[2] or CUT_OFF
+        yield Raised(kind, "", line, first, first, places[-1], frames, chained, late, headed)
+
+
+def _in_notebook(text: str, below: Sequence[Line], *, old: bool) -> Frame | None:
+    """Return the frame of IPython's that a line is; `old` where IPython has named the exception above it."""
+    frame = IPYTHON.match(text) or (IPYTHON_OLD.match(text) if old else None)
+    if frame is None:
+        return None
+    rows = itertools.takewhile(lambda line: not IPYTHON.match(line.text), below)
+    arrow = next((found for row in rows if (found := ARROW.match(row.text))), None)
+    said = frame.groupdict()
+    number = said.get("line") or said.get("at") or (arrow["line"] if arrow else "0")
+    path, function = said.get("path") or said["cell"], said.get("function") or "<module>"
+    return Frame(path, int(number), function, arrow["text"] if arrow else "")
 
 
 def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:
@@ -273,10 +319,12 @@ def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
     match = RAISED.match(text) if inside else NAMED.search(text)
     if match is None and inside:
         match = NAMED.search(text)
+    if match is not None and PYTHONS.match(text):
+        return USAGE_ERROR, text
     if match is not None:
         return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
     if usage := USAGE.match(text):
-        return "usage error", usage["message"].strip("│ ")
+        return USAGE_ERROR, usage["message"].strip("│ ")
     if native := NATIVE.match(text):
         return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
     return None

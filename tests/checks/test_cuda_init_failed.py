@@ -56,6 +56,12 @@ EXAMPLES = {
     "numba.cuda.cudadrv.driver.CudaAPIError: [34] Call to cuInit results in CUDA_ERROR_STUB_LIBRARY": (
         "CUDA could not start: no GPU can be used in this process"
     ),
+    'process_linux.go:449: running hook: nvidia-container-cli: initialization error: cuda error: out of memory\\n": unknown.': (
+        'CUDA could not start ("out of memory"): no GPU can be used in this process'
+    ),
+    "nvidia-container-cli: initialization error: cuda error: no cuda-capable device is detected": (
+        'CUDA could not start ("no cuda-capable device is detected"): no GPU can be used in this process'
+    ),
     "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error": (
         'CUDA could not start ("unknown error"): no GPU can be used in this process'
     ),

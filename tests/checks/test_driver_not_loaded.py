@@ -47,6 +47,7 @@ NOT_THIS = [
     "RuntimeError: No CUDA GPUs are available",
     "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
     "nvidia-container-cli: initialization error: nvml error: unknown error: unknown",
+    "nvidia-container-cli: initialization error: cuda error: out of memory: unknown.",
     "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
 ]
 CARD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302")

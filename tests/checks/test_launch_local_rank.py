@@ -27,6 +27,9 @@ EXAMPLES = {
         "launcher and script do not agree on the option --local_rank: one passes it, and the other does not "
         "know it"
     ),
+    "If your script expects `--local-rank` argument to be set, please\nusage: train.py [-h] [--opt OPT]\n                [--local_rank LOCAL_RANK]": (
+        "launcher and script do not agree on the option --local_rank: one passes it, and the other does not know it"
+    ),
     "AttributeError: 'Namespace' object has no attribute 'local_rank'": (
         "launcher and script do not agree on the option local_rank: one passes it, and the other does not know "
         "it"

@@ -33,6 +33,8 @@ EXAMPLES = {
     "NCCL operation failed: unhandled system error": (
         "NCCL failed with 'unhandled system error', and this line does not say of what"
     ),
+    "gpu3:57:75 [0] NCCL INFO misc/group.cc:69 -> 3 [Async thread]": MESSAGE,
+    "gpu3:57:75 [0] NCCL INFO group.cc:64 -> 1 [Async thread]": MESSAGE,
     "[rank1]: ncclUnhandledCudaError: Call to CUDA function failed.": MESSAGE,
     "[rank1]: ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. ": MESSAGE,
     "ncclInternalError: Internal check failed.": MESSAGE,

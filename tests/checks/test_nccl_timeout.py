@@ -22,6 +22,7 @@ EXAMPLES = {
     ): "a collective did not finish: ALLREDUCE, after 1806986 ms; mostly not every rank came to it",
     "RuntimeError: [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST, TensorSh": MESSAGE,
     "Watchdog caught collective operation timeout": MESSAGE,
+    "step 24 [rank5]:[E602 11:17:52.185 ProcessGroupNCCL.cpp:632] [Rank 5] Watchdog caught collective op": MESSAGE,
     "[E ProcessGroupNCCL.cpp:537] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA": MESSAGE,
     "[PG ID 0 PG GUID 0 Rank 5] Received a dump signal due to a collective timeout from rank 3 and we will try our best": MESSAGE,
     "[PG 1 Rank 0] Process group watchdog thread terminated with exception: NCCL operation timed out": MESSAGE,

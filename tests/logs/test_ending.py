@@ -31,6 +31,8 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "bert-worker-0   0/1     CrashLoopBackOff   8          2m32s",
         "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
+        "-- Process 1 terminated with the following error:\n.\n.\nAssertionError",
+        "usage: fit.py [-h] --data DIR [--best]\n              [--map NAME]\nusage: fit.py [-h] --data DIR [--be",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -481,3 +483,10 @@ def test_the_words_of_an_exit_are_quoted_and_not_the_loop_that_was_printed_below
     said = [evidence.text for evidence in report.findings[0].evidence]
     assert any("not promoting" in text for text in said)
     assert not any("epoch" in text for text in said)
+
+
+def test_an_error_that_torch_logs_last_of_all_is_worth_a_look():
+    report = explain(
+        TRAINED + "[rank1]:[E602 11:17:52.185053341 ProcessGroupNCCL.cpp:632] [Rank 1] the flux is no cap"
+    )
+    assert (report.findings[0].id, report.findings[0].severity) == ("unrecognised-error", Severity.WARNING)

@@ -385,3 +385,69 @@ def test_the_sentences_of_a_message_are_no_good_end():
         "by different reentrant backward passes multiple times\n"
     )
     assert explain(text).worst() is Severity.ERROR
+
+
+SUMMARY = """\
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+fit.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-20_10:00:00
+  host      : node7
+"""
+
+
+@pytest.mark.parametrize("rows", range(1, 12))
+def test_torchrun_s_summary_is_no_output_wherever_it_was_cut_off(rows):
+    report = explain("\n".join(SUMMARY.split("\n")[:rows]))
+    assert (report.findings[0].id, report.findings[0].severity) == ("child-failed", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("failure", "below"),
+    [
+        (
+            "n1:26:27 [1] src/alloc.h:125 NCCL WARN Cuda failure 710 'device-side assert triggered'",
+            "n1:26:27 [1] NCCL INFO src/alloc.h:246 -> 1",
+        ),
+        ("(Actor pid=13) Fatal Python error: Aborted", "(Actor pid=13) \n(Actor pid=13) Stack (most rec"),
+        (
+            "[rank0]: RuntimeError: the shape of the parameter changed",
+            "[rank0]: Expects torch.Size([517]) but got torch.Size([126, 4])",
+        ),
+        (
+            "W1120 10:00:00.837000 140 torch/distributed/elastic/multiprocessing/api.py:858] Sending process 24 closing signal SIGTERM",
+            "W1120 10:00:00.838000",
+        ),
+    ],
+)
+def test_what_belongs_to_a_failure_is_no_output_below_it(failure, below):
+    report = explain(f"{failure}\n{below}\n")
+    assert report.findings[0].severity is Severity.ERROR
+    assert not report.findings[0].behind.startswith("The log goes on")
+
+
+def test_what_a_last_line_tells_of_is_not_gone_on_from():
+    report = explain("GPU available: True, used: True\ninitializing ddp: GLOBAL_RANK: 0, MEMBER: 1/8\n")
+    assert (report.findings[0].id, report.findings[0].severity) == ("rendezvous-incomplete", Severity.ERROR)
+    assert "goes on" not in report.findings[0].behind
+
+
+def test_python_s_own_word_of_a_missing_module_is_no_exception_that_was_caught():
+    log = "/opt/py/bin/python: Error while finding module specification for 'fit.main' (ModuleNotFoundError: No module named 'fit')\n"
+    report = explain(log + "/opt/py/bin/python: Error while finding\n")
+    assert (report.findings[0].id, report.findings[0].severity) == ("module-missing", Severity.ERROR)
+
+
+def test_a_service_s_name_in_front_of_a_line_is_no_word_of_the_program():
+    journal = "Oct 04 15:02:41 gpu4 fit-server[394]: "
+    log = f"{journal}RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    report = explain(
+        f"{log}{journal}CUDA kernel errors might be asynchronously reported at some other API call.\n"
+    )
+    assert (report.findings[0].id, report.findings[0].severity) == ("gpu-arch-unsupported", Severity.ERROR)

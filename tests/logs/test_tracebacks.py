@@ -202,3 +202,62 @@ def test_ray_names_in_brackets_what_it_passes_on():
     text = '  File "/v/ray/worker.py", line 8, in get\n    raise value.as_cause()\nray.exceptions.RayTaskError(ActorDiedError): ray::A.fit()'
     (raised,) = exceptions(read(text))
     assert (raised.type, raised.wrapper) == ("RayTaskError(ActorDiedError)", True)
+
+
+OLD_NOTEBOOK = """\
+---------------------------------------------------------------------------
+RuntimeError                              Traceback (most recent call last)
+<ipython-input-12-3f0c8ae1> in <module>
+      4 model = Net()
+----> 5 fit(model, loader)
+
+/home/me/work/engine.py in fit(model, loader)
+     40     for batch in loader:
+---> 41         loss = step(model, batch)
+     42         loss.backward()
+
+~/env/lib/python3.8/site-packages/torch/nn/modules/module.py in _call_impl(self, *input, **kwargs)
+--> 726             result = self.forward(*input, **kwargs)
+"""
+NOTEBOOK = """\
+RuntimeError                              Traceback (most recent call last)
+Cell In[12], line 5
+----> 5 fit(model, loader)
+
+File ~/work/engine.py:41, in fit(model, loader)
+     39     for batch in loader:
+---> 41         loss = step(model, batch)
+
+RuntimeError: the flux is not a capacitor
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "path"),
+    [
+        (OLD_NOTEBOOK, "", "/home/me/work/engine.py"),
+        (OLD_NOTEBOOK + "\nRuntimeError: the flux is gone\n", "the flux is gone", "/home/me/work/engine.py"),
+        (NOTEBOOK, "the flux is not a capacitor", "~/work/engine.py"),
+    ],
+)
+def test_a_notebook_s_traceback_names_the_exception_above_its_frames(text, message, path):
+    (raised,) = exceptions(read(text))
+    assert (raised.type, raised.message, raised.caught) == ("RuntimeError", message, False)
+    assert (raised.own.path, raised.own.line, raised.own.text) == (path, 41, "loss = step(model, batch)")
+
+
+def test_a_cell_is_the_user_s_own_code():
+    (raised,) = exceptions(
+        read(
+            "KeyError   Traceback (most recent call last)\nCell In[3], line 7\n----> 7 rows['a']\n\nKeyError: 'a'"
+        )
+    )
+    assert (raised.own.path, raised.own.line, raised.own.text) == ("Cell In[3]", 7, "rows['a']")
+
+
+def test_a_notebook_s_traceback_that_is_cut_off_is_a_failure():
+    report = explain(
+        "File ~/work/engine.py:41, in fit(model)\n     40     if bad:\n---> 41         raise ValueError(\n     42             'no'\n"
+    )
+    assert report.findings[0].id == "unrecognised-error"
+    assert explain("File /data/list.txt:3, in all\nepoch 1 loss 0.5\n").findings == []
