@@ -43,6 +43,7 @@ DETECTED = (
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where another copy may do as well",
+    words_stand=True,
     symptoms=[
         # two blanks after "compiled" in some releases; "linked against" until 1.11
         rf"cuDNN version (?:incompatibility|mismatch): PyTorch was compiled {{1,3}}against (?P<built>{VERSION}) but (found runtime version|linked against) (?P<found>{VERSION})",

@@ -33,6 +33,7 @@ NVML_NO_PERMISSION, NVML_UNKNOWN = 4, 999
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     symptoms=[
         r"Failed to initialize NVML: (?P<error>Unknown Error|Insufficient Permissions)",
         r"failed to initialize (?:nvml|NVML):? (?P<error>unknown error)",

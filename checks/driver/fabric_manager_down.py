@@ -27,15 +27,16 @@ fault that CUDA's release notes name.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, joined
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, joined
 from gpudoctor.facts import Cuda, Fabric, Gpus, Pci, Torch
 
 SYSTEM_NOT_READY = 802
+# What the service says where there is no NVSwitch to manage; on B200 it misses its subnet manager then.
+NOTHING_TO_DO = r"NV_WARN_NOTHING_TO_DO"
 WORDS = ("system not yet initialized", "Error 802", "SYSTEM_NOT_READY")
 
 check = Check(
     severity=Severity.ERROR,
-    words_stand=True,
     symptoms=[
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
@@ -44,11 +45,18 @@ check = Check(
             r"[Ff]abric manager NVIDIA GPU driver interface version (?P<manager>[\d.]*\d) don't match with driver version "
             r"(?P<driver>[\d.]*\d)"
         ),
-        r"nvidia-fabricmanager\.service: (?:Control process exited|Failed with result|Main process exited)",
-        r"Failed to start (?:nvidia-fabricmanager|NVIDIA fabric manager|FabricManager)",
-        r"× nvidia-fabricmanager\.service - ",
+        Symptom(
+            r"nvidia-fabricmanager\.service: (?:Control process exited|Failed with result|Main process exited)",
+            unless=NOTHING_TO_DO,
+        ),
+        Symptom(
+            r"Failed to start (?:nvidia-fabricmanager|NVIDIA fabric manager|FabricManager)",
+            unless=NOTHING_TO_DO,
+        ),
+        Symptom(r"× nvidia-fabricmanager\.service - ", unless=NOTHING_TO_DO),
+        Symptom(r"Job for nvidia-fabricmanager(?:\.service)? failed\b", unless=NOTHING_TO_DO),
         r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)",
-        r"nv-fabricmanager.{0,120}failed! Exit code: [1-9]",
+        Symptom(r"nv-fabricmanager.{0,120}failed! Exit code: [1-9]", unless=NOTHING_TO_DO),
         r"number of NVSwitches don't match with any supported system topology",
         r"DCGM_FR_(?:CUDA_FM_NOT_INITIALIZED|FABRIC_MANAGER_TRAINING_ERROR)",
     ],
@@ -98,7 +106,13 @@ def environment(
         raise CannotTell("neither NVML nor CUDA nor torch could be asked")
     waits = gpus is not None and gpus.fabric_waits
     said = _said(cuda, torch)
-    if not waits and (said is None or _is_card(gpus, pci)):
+    if not waits and _is_card(gpus, pci):
+        return
+    if not waits and said is None:
+        joined_it = gpus is not None and any(gpu.fabric_state == "completed" for gpu in gpus.devices)
+        if not joined_it and (cuda is None or cuda.init is None):
+            # torch in a block of fields may be that of another container, and a table shows every GPU all the same
+            raise CannotTell("the CUDA driver was not asked, and the GPUs' fabric state tells nothing")
         return
     evidence = [Evidence(said, "CUDA")] if said else []
     states = {gpu.fabric_state for gpu in gpus.devices if gpu.fabric_state} if gpus else set()

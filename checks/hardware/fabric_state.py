@@ -33,6 +33,7 @@ BLOCK = r"(?:^|\n)\s*Fabric\s*\n"
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where no GPU has joined, or the fabric is only slower",
+    words_stand=True,
     symptoms=[
         Symptom(r"\bState\s{1,60}: (?P<state>In Progress|Not Started)\s*$", near=BLOCK),
         Symptom(

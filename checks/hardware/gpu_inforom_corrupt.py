@@ -27,6 +27,7 @@ from gpudoctor.facts import Gpus, Pci
 
 check = Check(
     severity=Severity.WARNING,
+    words_stand=True,
     symptoms=[r"WARNING: infoROM is corrupted at gpu (?P<address>[0-9a-fA-F:.]{7,16})"],
     message="the InfoROM of the GPU at <address> is corrupt: its counters of memory errors cannot be relied on",
     fixes=[

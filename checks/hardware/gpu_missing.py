@@ -84,6 +84,7 @@ BACK = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
+    words_stand=True,
     symptoms=[
         r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)",
         Symptom(

@@ -48,6 +48,7 @@ LEAVE_OUT = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where only peer access waits for it; a note where a mode that was asked for waits for a reset",
+    words_stand=True,
     symptoms=[
         r"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): 154,.{0,160} to 0x[1-9a-fA-F]\d* \((?P<action>[^)]{1,40})\)",
         r"GPU Recovery Action\s{0,60}: (?P<action>(?:GPU )?Reset|(?:Node )?Reboot|Drain\b.{0,20}|Recover\b.{0,20})",

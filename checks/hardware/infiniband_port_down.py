@@ -121,8 +121,10 @@ def _severity(
     perhaps = Severity.NOTE if several and port.link_layer == "InfiniBand" else None
     if not active:
         meant = spans and port.link_layer == "InfiniBand"
-        if not served and port.link_layer == "InfiniBand" and port.phys_state == "Polling":
-            perhaps = Severity.NOTE  # a text that shows no GPU, and an adapter that looks for its other end
+        looks = port.phys_state == "Polling" or len(siblings) > 1
+        if not served and port.link_layer == "InfiniBand" and looks:
+            # a text that shows no GPU, and an adapter that looks for its other end, or several that carry nothing
+            perhaps = Severity.NOTE
         return (
             (Severity.ERROR if served and len(siblings) >= served else Severity.WARNING) if meant else perhaps
         )

@@ -98,6 +98,11 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
     if gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
     cut = [gpu for gpu in gpus.read if gpu.mig]
+    visible = launch.variables.get("CUDA_VISIBLE_DEVICES", "") if launch else ""
+    if not cut and visible.count("MIG-") > 1 and not any(gpu.mig is False for gpu in gpus.read):
+        # what lists the GPUs says nothing of MIG, and its instances are named
+        message = f"CUDA_VISIBLE_DEVICES names {visible.count('MIG-')} MIG instances, of which a CUDA process sees one"
+        yield check.found(message, fixes=[INSTANCES, WHOLE_GPUS, SEPARATE])
     if not cut:
         return
     off = [gpu for gpu in gpus.read if gpu.mig is False]
@@ -106,7 +111,6 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         f"sudo nvidia-smi -i {gpus.numbers(cut)} -mig 0",
         Kind.ADMIN,
     )
-    visible = launch.variables.get("CUDA_VISIBLE_DEVICES", "") if launch else ""
     if visible and "MIG-" not in visible and not any(gpu.mig for gpu in gpus.chosen(visible)):
         return  # whole GPUs alone
     named = visible.count("MIG-")

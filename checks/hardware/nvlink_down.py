@@ -41,6 +41,7 @@ CARD = r"\b[AH][128]00[\w -]{0,12}\bPCI-?[Ee]\b|\b(?i:without|no) (?i:nvlink)\b(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning on a board that is not complete, as virtual machines have",
+    words_stand=True,
     symptoms=[
         r"\bNETIR_LINK_DOWN\b",
         r"P2P is disabled between NVLINK connected GPUs (?P<gpu>\d+) and (?P<peer>\d+)",

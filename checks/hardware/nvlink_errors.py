@@ -40,6 +40,7 @@ LINK = r"(?:.{0,120}?\b[Ll]ink (?P<link>\d+))?"
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning for what was repaired, a note for little of it",
+    words_stand=True,
     symptoms=[
         r"uncorrectable NVLink error detected|CUDA_ERROR_NVLINK_UNCORRECTABLE|cudaErrorNvlinkUncorrectable",
         Symptom(

@@ -26,7 +26,7 @@ $(id -u)` shows D) and when a newer kernel ends it; look for the other reasons f
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
 from gpudoctor.facts import Gpus, Host
 
 # accelerate/utils/other.py: check_os_kernel
@@ -78,6 +78,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.environment
 def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
     """Several GPUs under a kernel that accelerate warns of."""
+    if not host.kernel and host.system in ("Linux", ""):
+        raise CannotTell("which kernel runs is not known")
     version = re.match(r"(\d+)\.(\d+)", host.kernel)
     if host.system != "Linux" or version is None or gpus is None or len(gpus.devices) < 2:
         return

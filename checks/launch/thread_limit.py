@@ -31,7 +31,7 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Gpus, Host, Launch, Processes
 
 FEWER = Fix(
@@ -95,7 +95,9 @@ def environment(
 ) -> Iterator[Finding]:
     """What the ranks start, with what this user has already, is more than the user may have."""
     limit = host.limits.get("nproc")
-    if limit is None or limit.soft is None or host.cpus_usable is None:
+    if limit is None or host.cpus_usable is None:
+        raise CannotTell("how many threads this user may have is not known")
+    if limit.soft is None:
         return
     omp = launch.number("OMP_NUM_THREADS") if launch else None
     ranks = max(1, len(gpus.devices) if gpus else 0, (launch.ranks_here if launch else None) or 0)

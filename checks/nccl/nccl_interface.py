@@ -28,8 +28,9 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import (
+    OWN_TO_EACH_MACHINE,
     Host,
     Interface,
     Interfaces,
@@ -37,6 +38,7 @@ from gpudoctor.facts import (
     Names,
     NcclChoice,
     NcclConfiguration,
+    NcclStart,
     Setting,
     means_nothing_elsewhere,
     nccl_asked,
@@ -54,10 +56,15 @@ UNSET = Fix(
     "unset NCCL_SOCKET_IFNAME",
     proof="unset NCCL_SOCKET_IFNAME",
 )
+OUTWARD = Fix(
+    "Take the interface that leads to another node, whose address is ADDRESS (on one machine alone: lo)",
+    "export NCCL_SOCKET_IFNAME=$(ip -o route get ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
+)
+VIRTUAL = Fix("Or keep NCCL off the virtual ones", "export NCCL_SOCKET_IFNAME=^lo,docker,virbr,veth,br-")
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where NCCL would choose that interface by itself",
+    otherwise="a warning where NCCL would choose that interface by itself, a note on a machine alone",
     symptoms=[
         r"Bootstrap ?: ?no socket interface found",
         r"NET/Socket ?: ?(?:no interface found|No usable listening interface found)",
@@ -89,11 +96,8 @@ check = Check(
             "See which interfaces there are, and which one NCCL was told to take",
             "ip -br addr; env | grep NCCL; cat /etc/nccl.conf ~/.nccl.conf",
         ),
-        Fix(
-            "Take the interface that leads to another node, whose address is ADDRESS (on one machine alone: lo)",
-            "export NCCL_SOCKET_IFNAME=$(ip -o route get ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
-        ),
-        Fix("Or keep NCCL off the virtual ones", "export NCCL_SOCKET_IFNAME=^lo,docker,virbr,veth,br-"),
+        OUTWARD,
+        VIRTUAL,
         Fix("Give the container the host's network", "docker run --gpus all --network=host --ipc=host IMAGE"),
         Fix(
             "Open all ports between the nodes: NCCL takes any of net.ipv4.ip_local_port_range",
@@ -106,13 +110,20 @@ check = Check(
 
 @check.environment
 def environment(
-    interfaces: Interfaces,
+    interfaces: Interfaces | None,
     launch: Launch | None,
     names: Names | None,
     configuration: NcclConfiguration | None,
     host: Host | None,
+    start: NcclStart | None,
 ) -> Iterator[Finding]:
     """What NCCL was told fits no interface, or it takes one that leads nowhere."""
+    if start is not None:
+        yield from _took(start, launch)
+    if interfaces is None:
+        if start is None:
+            raise CannotTell("interfaces: not known")
+        return
     told = settings(launch or Launch(), configuration)
     variables = {name: one.value for name, one in told.items()}
     yield from _out_of_band(told, interfaces, host)
@@ -145,6 +156,33 @@ def environment(
     message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
     severity = None if choice.asked or not better else Severity.WARNING
     yield check.found(message, severity=severity, fixes=_environment_fixes(better, setting))
+
+
+def _took(start: NcclStart, launch: Launch | None) -> Iterator[Finding]:
+    """NCCL says itself that it took an interface whose address means nothing on another machine."""
+    nodes = max(len(start.taken), (launch.nodes if launch else None) or 1)
+    wrong: dict[str, str] = {}
+    for host, taken in start.taken.items():
+        name, _, address = taken[0].partition(":")
+        others = [one for one in taken if not one.startswith("lo:")]
+        # By itself NCCL takes lo where there is nothing else: a machine without a network, which trains alone.
+        loopback = name == "lo" and (nodes > 1 or bool(others))
+        if loopback or (name.startswith(OWN_TO_EACH_MACHINE) and not name.startswith("veth")):
+            wrong[host] = f"{name} ({address})"
+    if not wrong:
+        return
+    names = " and ".join(sorted(set(wrong.values())))
+    where = f" on {count(len(wrong), 'host')}" if len(start.taken) > 1 else ""
+    message = f"NCCL took {names}{where}: no other machine reaches that address"
+    if nodes == 1:
+        message += "; on one machine alone it does no harm"
+    asked = (
+        "; NCCL_SOCKET_IFNAME=^docker0 alone lets it take lo"
+        if any(n.startswith("lo ") for n in wrong.values())
+        else ""
+    )
+    fixes = [OUTWARD, VIRTUAL]
+    yield check.found(message + asked, severity=Severity.WARNING if nodes > 1 else Severity.NOTE, fixes=fixes)
 
 
 def _out_of_band(told: dict[str, Setting], interfaces: Interfaces, host: Host | None) -> Iterator[Finding]:
@@ -225,5 +263,5 @@ def _environment_fixes(better: list[Interface], setting: Setting | None) -> list
         fixes.append(Fix(said, f"export NCCL_SOCKET_IFNAME={name}"))
     return [
         *fixes,
-        Fix("Or keep NCCL off the virtual ones", "export NCCL_SOCKET_IFNAME=^lo,docker,virbr,veth,br-"),
+        VIRTUAL,
     ]

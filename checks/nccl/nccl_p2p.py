@@ -34,6 +34,7 @@ WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands befor
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where a setting of the driver forbids it, a note where cards of the same switch have none",
+    words_stand=True,
     symptoms=[
         r"failed to (?:open|get) (?:CUDA|HIP) IPC handle(?! : (?:711 |2 |out of memory|peer mapping)) ?: (?:\d+ )?(?P<reason>\w[\w ]{2,60})",
         r"(?P<reason>peer access is not supported between these two devices)",

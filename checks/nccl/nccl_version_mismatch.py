@@ -43,6 +43,7 @@ UNSET = Fix("Keep the system's NCCL from being loaded before the wheel's", "unse
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning in one rank's environment",
+    words_stand=True,
     symptoms=[
         r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
         rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",

@@ -32,6 +32,7 @@ from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, Remappe
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
 from gpudoctor.facts.interface_choice import (
+    OWN_TO_EACH_MACHINE,
     NcclChoice,
     gloo_names,
     means_nothing_elsewhere,
@@ -66,6 +67,7 @@ from gpudoctor.facts.nccl_configuration import (
     settings,
 )
 from gpudoctor.facts.nccl_numbers import number
+from gpudoctor.facts.nccl_start import NcclStart
 from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
 from gpudoctor.facts.peers import over_pcie, own_gpu
@@ -160,6 +162,7 @@ __all__ = [
     "NO_GRADIENTS",
     "OF_ALL_RELEASES",
     "ONLY_ASKED",
+    "OWN_TO_EACH_MACHINE",
     "PREFIXES",
     "REMOVED",
     "RENAMED",
@@ -234,6 +237,7 @@ __all__ = [
     "Names",
     "NcclChoice",
     "NcclConfiguration",
+    "NcclStart",
     "Numa",
     "NumaNode",
     "NvLink",

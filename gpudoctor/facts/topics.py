@@ -8,6 +8,7 @@ from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
+from gpudoctor.facts.nccl_start import NcclStart
 from gpudoctor.facts.ranks import Ranks
 from gpudoctor.facts.scaling import Scaling
 from gpudoctor.facts.slurm import Slurm
@@ -28,7 +29,11 @@ TOPICS: dict[str, type[Struct]] = {
 MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling, "ranks": Ranks}
 """Topics of machines that no probe learns by itself, but ``check --deep``, ``repro --scale`` or several reports."""
 
-PASTED: dict[str, type[Struct]] = {"slurm": Slurm, "container_start": ContainerStart}
+PASTED: dict[str, type[Struct]] = {
+    "slurm": Slurm,
+    "container_start": ContainerStart,
+    "nccl_start": NcclStart,
+}
 """Topics that are read of other tools' output alone."""
 
 

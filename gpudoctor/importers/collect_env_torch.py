@@ -94,11 +94,19 @@ def _not_imported(block: Block, rows: list[str], lists: Lists) -> Torch | str:
     if (library := torch_messages.broken_library(rows)) is not None:
         return Torch(imported=False, error=library, file="torch/__init__.py")
     listed = lists.pip if lists.pip_answered else lists.conda
-    if any(d.name == "torch" for d in listed):
+    own = next((d.version for d in listed if d.name == "torch"), None)
+    if own is not None and not _another_pythons(block, own):
         # Where its file lies the text does not say, only that there is one.
         error = Raised(type="ImportError", message="collect_env could not import torch, and does not say why")
         return Torch(imported=False, error=error, file="torch/__init__.py")
     return Torch(imported=False, error=Raised(type="ModuleNotFoundError", message="No module named 'torch'"))
+
+
+def _another_pythons(block: Block, version: str) -> bool:
+    """Return whether a torch of pip3's list cannot be that of the Python which ran: 1.4 was the last for Python 2."""
+    number = re.match(r"(\d+)\.(\d+)", version)
+    ran = block.values.get("python version", "").startswith("2.")
+    return ran and number is not None and (int(number[1]), int(number[2])) > (1, 4)
 
 
 def _build(block: Block, version: str, lists: Lists) -> tuple[str | None, str | None] | None:

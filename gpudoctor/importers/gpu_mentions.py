@@ -5,10 +5,14 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import Gpu
 
+# Behind "NVIDIA" any model counts; without it those that mean nothing else.
 _MODEL = re.compile(
-    r"(?:(?<!\w)(?P<count>[1-9]\d?) ?[x\u00d7*] ?)?\b(?:NVIDIA |GeForce )*(?P<name>(?:RTX|GTX) ?(?:A?\d{4})"
-    r"(?: ?(?:Ti|SUPER))?|Tesla [PVTMK]\d{1,3}|[AH]100|H200|B200|L40S?|V100)\b",
-    re.IGNORECASE,
+    r"(?:(?<!\w)(?P<count>[1-9]\d?) ?[x\u00d7*] ?|\b)(?:"
+    r"(?i:NVIDIA |GeForce )*(?P<name>(?i:RTX|GTX) ?(?:A?\d{4})(?: ?(?i:Ti|SUPER))?|(?i:Tesla [PVTMK]\d{1,3})|"
+    r"(?i:Quadro|TITAN) (?i:RTX|V|Xp)(?: \d{4})?|[AHah][18]00|H20|[HB][23]00|G[BH][23]00|GB10|A10G|L40[Ss]?|[Vv]100)|"
+    r"(?i:NVIDIA) (?P<other>(?!SM|CU|CC)(?:(?:Quadro|Tesla|RTX(?: PRO)?|TITAN) )?[A-Z]{1,2}\d{1,4}[A-Z]?"
+    r"|RTX(?: PRO)? \d{4})"
+    r")\b"
 )
 _OWN = re.compile(r"\b(?:my|our|have|has|with|on|using|find|detect|see|gpus?|cards?)\b", re.IGNORECASE)
 # What somebody should have, wants or compares with is not what is there.
@@ -27,7 +31,7 @@ def read(lines: Iterable[str]) -> list[Gpu]:
             continue
         for match in _MODEL.finditer(line[:1000]):
             if match["count"] or _OWN.search(line[: match.start()]):
-                name = _written(match["name"])
+                name = _written(match["name"] or match["other"])
                 found[name] = max(found.get(name, 1), int(match["count"] or 1))
     if len(found) != 1:
         return []

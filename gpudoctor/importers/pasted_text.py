@@ -32,7 +32,8 @@ _SIGNS = (
     "oom-kill", "group out of memory", "UCX", "Torch", "PCIe Bus Error", "blocked for more than", "soft lockup",
     "segfault at", "mlx5_core", "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ",
     "shm_size:", "docker run", "podman run", "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)",
-    "Max memory: ", " MB |", "river:", "river version",
+    "Max memory: ", " MB |", "river:", "river version", "Reasons", "FB Memory Usage", "GPU Reset Status", "Inforom",
+    "slurmctld", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

@@ -19,6 +19,21 @@ _COLUMNS = frozenset(
 _REASONS = re.compile(
     r"(?P<reason>\S.*?)\s+(?P<user>\S+)\s+(?:\d{4}-\d\d-\d\dT[\d:]{8}|Unknown)\s+(?:(?P<state>[a-z]\S*)\s+)?(?P<nodes>\S+)$"
 )
+# What is left of sinfo where somebody cut out the rows: "gpu up 1-00:00:00 2 drain gpu[01,03]", "3 down* c[010,017]".
+_CUT_ROW = re.compile(
+    r"(?:(?P<partition>[\w.-]{1,40}\*?)\s+(?:up|down|drain|inact)\s+(?:infinite|[\d:-]{4,14})\s+)?(?P<number>\d{1,5})\s+"
+    r"(?P<state>(?:alloc(?:ated)?|comp(?:leting)?|down|drain(?:ed|ing)?|drng|fail(?:ed|ing|g)?|idle|inval|maint|mix(?:ed)?|plnd|"
+    r"planned|pow(?:er)?_(?:dn|up|down)|reboot\^?|resv|reserved|unk(?:nown)?)[*~#!%$@^+-]?)\s+(?P<nodes>[A-Za-z][\w.,\[\]-]{1,400})$"
+)
+# slurmctld's own log, with what a control daemon or journald puts in front
+_SET = re.compile(
+    r"(?:error: Setting node (?P<first>[\w.-]{1,64}) state to (?P<to>[A-Z_+*]{4,40}) with reason: ?(?P<why>.{1,200})|"
+    r"\bnodes? (?P<second>[\w.,\[\]-]{1,200}) state set to (?P<state>[A-Z_+*]{4,40})|"
+    r"error: Nodes (?P<third>[\w.,\[\]-]{1,200}) not responding(?P<down>, setting DOWN)?|"
+    r"\bnode (?P<reasoned>[\w.,\[\]-]{1,200}) reason set to: (?P<reason>.{1,200})|"
+    r"\b[Nn]ode (?P<back>[\w.-]{1,64}) (?:returned to service|now responding))"
+)
+_CONTROLLER = ("state", "not responding", "reason set to", "returned to service")
 _RANGE = re.compile(r"(?P<front>[^\[\],]*)\[(?P<numbers>[\d,-]{1,400})\](?P<back>[^\[\],]*)")
 _MOST = 2000
 
@@ -31,7 +46,13 @@ def read(lines: Iterable[str]) -> Slurm | None:
     found: dict[str, dict[str, Any]] = {}
     header: list[str] = []
     node: dict[str, Any] | None = None
+    cut: list[re.Match[str]] = []
     for line in lines:
+        if line.count(" ") > 1:
+            if "ode " in line[:300] or "odes " in line[:300]:
+                _logged(found, line[:1000])
+            if not header and (row := _CUT_ROW.match(line[:1000])):
+                cut.append(row)
         if line.startswith("NodeName=") and " " in line:
             name = line[9:].split(maxsplit=1)[0]
             node, header = found.setdefault(name, {}) if len(found) < _MOST else None, []
@@ -51,8 +72,30 @@ def read(lines: Iterable[str]) -> Slurm | None:
                         for key, value in values.items()
                         if len(str(value)) > len(str(kept.get(key, "")))
                     }
+    if len(cut) > 1 or any(row["partition"] for row in cut):  # "3 down wind" is prose
+        for row in cut[:_MOST]:
+            for name in _names(row["nodes"]):
+                if len(found) < _MOST:
+                    found.setdefault(name, {"state": row["state"]})
     nodes = [SlurmNode(name=name, **values) for name, values in found.items() if values]
     return Slurm(nodes=nodes) if nodes else None
+
+
+def _logged(found: dict[str, dict[str, Any]], line: str) -> None:
+    """Read what slurmctld's log says of nodes; the last word counts."""
+    if not any(words in line for words in _CONTROLLER) or (match := _SET.search(line)) is None:
+        return
+    if match["back"]:
+        if match["back"] in found:
+            found[match["back"]] = {"state": "IDLE"}
+        return
+    state = match["to"] or match["state"] or ("DOWN*" if match["down"] else "")
+    reason = match["why"] or match["reason"] or ("Not responding" if match["third"] else "")
+    for name in _names(match["first"] or match["second"] or match["third"] or match["reasoned"] or ""):
+        if len(found) < _MOST or name in found:
+            known = found.setdefault(name, {})
+            known |= {"state": state} if state else {}
+            known |= {"reason": reason.strip()} if reason else {}
 
 
 def _described(node: dict[str, Any], line: str) -> None:

@@ -31,6 +31,7 @@ EXAMPLES = {
     "Mar 03 10:00:00 node0 systemd[1]: nvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE": MESSAGE,
     "Failed to start NVIDIA fabric manager service.": MESSAGE,
     "Unit nvidia-fabricmanager.service could not be found.": MESSAGE,
+    "Job for nvidia-fabricmanager.service failed because the control process exited with error code.": MESSAGE,
     '"/usr/bin/nv-fabricmanager -c /usr/share/nvidia/nvswitch/fabricmanager.cfg" failed! Exit code: 1': MESSAGE,
     "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager": MESSAGE,
     "DCGM_FR_CUDA_FM_NOT_INITIALIZED": MESSAGE,
@@ -101,7 +102,6 @@ def test_what_the_service_says_is_quoted():
         {"gpus": A100, "cuda": Cuda(init=999)},
         {"gpus": CARDS, "cuda": NOT_READY},  # confidential computing, or a fault of the kernel
         {"gpus": Gpus(devices=[Gpu(index=0, name="NVIDIA H100 NVL", fabric_state="in_progress")])},
-        {"torch": Torch(imported=True, cuda_available=True, warnings=["Error 802"])},
     ],
 )
 def test_passes(facts):
@@ -111,3 +111,7 @@ def test_passes(facts):
 
 def test_unknown():
     assert run(fabric=Fabric(manager=False))[0].status is CheckStatus.UNKNOWN
+    # what a block of fields says of torch may be of another container
+    assert run(torch=Torch(imported=True, cuda_available=True))[0].status is CheckStatus.UNKNOWN
+    assert run(gpus=A100)[0].status is CheckStatus.UNKNOWN
+    assert run(gpus=CARDS)[0].status is CheckStatus.PASSED

@@ -109,3 +109,10 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+def test_instances_that_a_variable_names_where_nobody_tells_the_mode():
+    untold = Gpu(index=0, name="A100")
+    _, [finding] = launched(untold, CUDA_VISIBLE_DEVICES="MIG-1,MIG-2")
+    assert "names 2 MIG instances" in finding.message
+    assert launched(untold, CUDA_VISIBLE_DEVICES="MIG-1")[0].status is CheckStatus.PASSED

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from gpudoctor.facts import ConfigurationFile, Host, Interface, Interfaces, Launch, NcclConfiguration
+import pytest
+
+from gpudoctor.facts import (
+    ConfigurationFile,
+    Host,
+    Interface,
+    Interfaces,
+    Launch,
+    NcclConfiguration,
+    NcclStart,
+)
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -124,7 +134,7 @@ def test_passes() -> None:
 
 
 def test_unknown() -> None:
-    assert run()[0].reason == "interfaces: not in this report"
+    assert run()[0].reason == "interfaces: not known"
 
 
 def test_an_interface_that_was_given_no_address() -> None:
@@ -149,3 +159,36 @@ def test_a_device_for_the_set_up_that_is_none_here() -> None:
     assert "called so (it has eth0, mlx5_0)" in finding.message
     for name in ("eth", "=mlx5_0:1", "^eth9"):
         assert asked(name) == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "launch", "severity"),
+    [
+        ({"a": ["docker0:172.17.0.1"], "b": ["eth0:10.0.0.4"]}, None, Severity.WARNING),
+        (
+            {"a": ["docker0:172.17.0.1"]},
+            Launch.of({"SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_ID": "1"}),
+            Severity.WARNING,
+        ),
+        ({"a": ["docker0:172.17.0.1"]}, None, Severity.NOTE),
+        ({"a": ["lo:127.0.0.1", "eth0:10.0.0.4"]}, None, Severity.NOTE),
+    ],
+)
+def test_what_nccl_says_that_it_took(taken, launch, severity) -> None:
+    facts = {"nccl_start": NcclStart(taken=taken)} | ({"launch": launch} if launch else {})
+    result, [finding] = run(**facts)
+    assert (result.status, finding.severity) == (CheckStatus.FOUND, severity)
+    assert "no other machine reaches that address" in finding.message
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        {"a": ["eth0:10.0.0.3"], "b": ["bond0:10.0.0.4"]},
+        {"a": ["lo:127.0.0.1"]},  # a machine without a network
+        {"a": ["eth0:10.0.0.3", "docker0:172.17.0.1"]},
+        {"pod": ["veth1:10.0.0.3"]},
+    ],
+)
+def test_an_interface_that_leads_out(taken) -> None:
+    assert run(nccl_start=NcclStart(taken=taken))[0].status is CheckStatus.PASSED

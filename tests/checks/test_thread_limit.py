@@ -62,10 +62,10 @@ def test_passes():
         {"host": HOST},
         {"host": HOST, "gpus": EIGHT, "launch": set_by_torchrun},
         {"host": Host(cpus_usable=128, limits={"nproc": Limit()}), "gpus": EIGHT},
-        {"host": Host(cpus_usable=128), "gpus": EIGHT},
     ):
         assert run(**facts)[0].status is CheckStatus.PASSED, facts
 
 
-def test_unknown_without_the_host():
+def test_unknown_without_the_host_or_its_limits():
+    assert run(host=Host(cpus_usable=128), gpus=EIGHT)[0].status is CheckStatus.UNKNOWN
     assert run(gpus=EIGHT)[0].status is CheckStatus.UNKNOWN

@@ -555,3 +555,14 @@ def test_topics_that_are_not_asked_for_are_left_out(tmp_path, load):
         ("torch", ProbeStatus.OK),
         ("gpus", ProbeStatus.SKIPPED),
     ]
+
+
+def test_a_list_of_another_python(facts_of):
+    text = (
+        "PyTorch version: N/A\nIs debug build: N/A\nCUDA used to build PyTorch: N/A\n\n"
+        "Python version: 2.7 (64-bit runtime)\n"
+        "Is CUDA available: N/A\n\nVersions of relevant libraries:\n[pip3] torch==1.7.0\n"
+    )
+    assert facts_of(text)["torch"].error.type == "ModuleNotFoundError"
+    assert facts_of(text.replace("1.7.0", "1.4.0"))["torch"].error.type == "ImportError"
+    assert facts_of(text.replace("2.7", "3.8"))["torch"].error.type == "ImportError"

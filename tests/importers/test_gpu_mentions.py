@@ -14,6 +14,11 @@ CPU = "Also checking the torch version reveals 2.0.0+cpu\n"
         ("RTX 3090 is recommended\n", None),
         ("with 2x rtx3090 Ti it hangs\n", ["RTX 3090 Ti"] * 2),
         ("my new card, an RTX 5090, is on order\n", None),
+        ("GPU: NVIDIA GB10\nNVIDIA GPU detected: NVIDIA GB10\n", ["GB10"]),
+        ("my laptop has an NVIDIA MX450 inside\n", ["MX450"]),
+        ("it has 4xA800 cards\n", ["A800"] * 4),
+        ("using NVIDIA SM90 code, with NVIDIA CU128 wheels\n", None),
+        ("on NVIDIA CUDA 12 with driver 570\n", None),
     ],
 )
 def test_what_is_said_to_be_there(text, names, facts_of):

@@ -547,3 +547,21 @@ def test_a_refusal_that_another_program_quotes(facts_of):
     assert facts_of(quoted)["gpus"].error_code == 9
     prose = f"I once had {words}, and not any more.\nDriver Version: 410.73\n"
     assert "gpus" not in facts_of(prose)
+
+
+def test_a_section_that_was_cut_out(facts_of):
+    text = """\
+    Clocks Event Reasons
+        Idle                              : Not Active
+        SW Power Cap                      : Active
+        HW Slowdown                       : Active
+            HW Power Brake Slowdown       : Active
+"""
+    [gpu] = facts_of(text)["gpus"].devices
+    assert gpu.throttle_reasons == ["sw_power_cap", "hw_slowdown", "hw_power_brake_slowdown"]
+    [gpu] = facts_of("    GPU Reset Status\n        Reset Required                    : Yes\n")[
+        "gpus"
+    ].devices
+    assert gpu.reset_required
+    whole = QUERY.format(count=1, reset="No", action="None")
+    assert [gpu.pci_address for gpu in facts_of(text + whole)["gpus"].devices] == ["0000:18:00.0"]

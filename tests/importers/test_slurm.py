@@ -78,3 +78,27 @@ def test_a_state_that_is_meant_so(state):
 @pytest.mark.parametrize("state", ["idle*", "drng", "IDLE+DRAIN", "inval", "down$"])
 def test_a_state_that_takes_no_job(state):
     assert SlurmNode(name="a", state=state).out
+
+
+def test_rows_without_their_header(facts_of):
+    found = nodes("4  maint c[005,011]\n2  down$ c[003,012]\n3  fail* c020\n", facts_of)
+    assert {name for name, node in found.items() if node.out} == {"c003", "c012", "c020"}
+    assert nodes("gpu*  up 1-00:00:00  2  drain gpu[01,03]\n", facts_of)["gpu03"].state == "drain"
+    card = "GPU 0: NVIDIA L4 (UUID: GPU-1)\n"
+    assert "slurm" not in facts_of(f"4 down wind\n{card}")  # prose
+    assert "slurm" not in facts_of(f"drain 2 things\n1 idle thread\n{card}")
+
+
+def test_the_controllers_own_log(facts_of):
+    log = """\
+slurmctld: error: Setting node gpu7 state to INVAL with reason:gres/gpu count reported lower than configured (7 < 8)
+slurmctld: drain_nodes: node gpu7 state set to DRAIN
+slurmctld: error: Nodes gpu[1-2] not responding, setting DOWN
+slurmctld: update_node: node gpu3 reason set to: bad fan
+slurmctld: update_node: node gpu3 state set to DRAINED
+slurmctld: node gpu2 returned to service
+"""
+    found = nodes(log, facts_of)
+    assert found["gpu7"].lacking == (7, 8)
+    assert {name for name, node in found.items() if node.out} == {"gpu1", "gpu3", "gpu7"}
+    assert found["gpu3"].reason == "bad fan"

@@ -12,8 +12,30 @@ _GPU = re.compile(rf"GPU {ADDRESS}$")
 _FIELD = re.compile(r"(?P<name>[A-Z][\w .()/-]{0,60}?)\s+: (?P<value>.*)")
 _HEADER = re.compile(r"[A-Z][\w .()/-]{2,60}$")
 _LOG = "NVSMI LOG"
-_ALONE = "Remapped Rows"
-"""A section that people cut out of the log of the one GPU that it is about."""
+_ALONE = frozenset(
+    (
+        "Remapped Rows",
+        "Retired Pages",
+        "Bank Remap Availability Histogram",
+        "Clocks Event Reasons",
+        "Clocks Throttle Reasons",
+        "ECC Errors",
+        "Ecc Errors",
+        "ECC Mode",
+        "Ecc Mode",
+        "MIG Mode",
+        "Inforom Version",
+        "GPU Reset Status",
+        "FB Memory Usage",
+        "GPU Link Info",
+        "GPU Power Readings",
+        "Power Readings",
+        "GPU Operation Mode",
+        "GPU Virtualization Mode",
+        "Fabric",
+    )
+)
+"""Sections that people cut out of the log of the one GPU that it is about."""  # fmt: skip
 _PROCESS = ("process_id", "type", "name", "used_gpu_memory")
 _MOST = 64
 
@@ -28,7 +50,7 @@ def read(lines: Iterable[str]) -> Table:
     for line in lines:
         if _LOG in line or _GPU.match(line):
             inside = True
-        elif line == _ALONE and not found:
+        elif line in _ALONE and not found and not inside:
             inside = True
             found.append(Readings())
         if not inside:
@@ -36,6 +58,8 @@ def read(lines: Iterable[str]) -> Table:
         if match := _GPU.match(line):
             if len(found) >= _MOST:
                 break
+            if found and not found[0].address:
+                found.clear()  # the whole log stands below what was cut out of it
             found.append(Readings(match["address"]))
             section = ""
         elif match := _FIELD.match(line):

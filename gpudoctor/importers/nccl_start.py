@@ -1,0 +1,35 @@
+"""The head that NCCL prints with NCCL_DEBUG=INFO -> the interfaces that it took."""
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.facts import NcclStart
+
+# "host:process:thread [device] NCCL INFO Bootstrap : Using eth0:10.0.0.3<0>"; until 2.8 "Using [0]eth0:…", until 2.4
+# "NET : Using interface lo:127.0.0.1<0>"
+_TAKEN = re.compile(
+    r"(?:^|\s)(?P<host>[\w.-]{1,80}):\d{1,8}:\d{1,8} (?:\[\d{1,3}\] )?NCCL INFO "
+    r"(?:Bootstrap ?: ?Using|NET/Socket ?: ?Using|NET ?: ?Using interface) (?P<interfaces>\S.{0,600})"
+)
+_INTERFACE = re.compile(
+    r"(?:\[\d{1,2}\])?(?P<name>[A-Za-z][\w.@-]{0,30}):(?P<address>[0-9A-Fa-f.:%\w-]{2,60})<\d{1,5}>"
+)
+_MOST = 256
+
+
+def read(lines: Iterable[str]) -> NcclStart | None:
+    """Read which interfaces NCCL took on each host; ``None`` where the text does not say so of any.
+
+    ``node1:98:98 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>``
+    """
+    taken: dict[str, list[str]] = {}
+    for line in lines:
+        if "NCCL INFO " not in line or "Using " not in line or not (match := _TAKEN.search(line[:2000])):
+            continue
+        if match["host"] in taken or len(taken) < _MOST:
+            known = taken.setdefault(match["host"], [])
+            for one in _INTERFACE.finditer(match["interfaces"]):
+                if (told := f"{one['name']}:{one['address']}") not in known and len(known) < 32:
+                    known.append(told)
+    taken = {host: interfaces for host, interfaces in taken.items() if interfaces}
+    return NcclStart(taken=taken) if taken else None
