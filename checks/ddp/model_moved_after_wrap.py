@@ -50,7 +50,7 @@ def code(script: Script) -> Iterator[Finding]:
     for wrapper in script.of_kind("ddp"):
         inner = script.innermost(wrapper)
         if inner is wrapper or not stays(script, inner):
-            yield from _in_one(script, wrapper)
+            yield from _unknown(script, wrapper, inner)
             continue
         if any(call.number < wrapper.made for call in moves(script, inner)):
             continue
@@ -68,20 +68,23 @@ def code(script: Script) -> Iterator[Finding]:
             break
 
 
-def _in_one(script: Script, wrapper: Thing) -> Iterator[Finding]:
-    """Report ``DistributedDataParallel(model).cuda()`` around a model of which nothing is known but its name."""
+def _unknown(script: Script, wrapper: Thing, inner: Thing) -> Iterator[Finding]:
+    """Report a wrapper that is moved, ``DDP(model).cuda()``, around a model of which nothing is known but its name."""
     made = script.made_by(wrapper)
     given = made.arguments.get("module") if made is not None else None
     if made is None or given is None or made.given("device_ids"):
         return
     held = {*given.value.things}
+    # A function may put what it builds onto the GPU; a class hardly does, and who moves it below knows that it did not.
+    of_class = inner is not wrapper and inner.type.rpartition(".")[2][:1].isupper()
     for call in moves(script, wrapper):
         before = any(
             c.method in ("cuda", "to")
             and (held & {*c.receiver.things} or c.text.startswith(f"{given.text}."))
             for c in script.calls[: wrapper.made]
         )
-        if call.place.line == made.place.line and not before:
+        at_once = call.place.line == made.place.line
+        if (at_once or (of_class and call.scope == made.scope)) and not before and not target(call).on_cpu:
             yield check.found(
                 f"{given.text} is wrapped first and moved then; nothing here moves it before, and DDP makes its buckets where "
                 "it is when it is wrapped",

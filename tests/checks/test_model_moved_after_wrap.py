@@ -57,6 +57,25 @@ def main(args):
     net = DistributedDataParallel(net).to(args.local_rank)  # <-
 """,
 ]
+FLAGGED += [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from parts import Decoder, batches
+
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+decoder = Decoder(width=64)
+decoder = DDP(decoder)
+decoder = decoder.to(local_rank)  # <-
+for x in batches():
+    decoder(x.to(local_rank)).mean().backward()
+dist.destroy_process_group()
+""",
+]
 FINE = [
     """
 import torch
