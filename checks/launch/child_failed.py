@@ -80,7 +80,7 @@ check = Check(
         r"ray\.train\.\S{0,40}TrainingFailedError",
         rf"\bWorker \w{{1,60}} pid \d+ died, exit code: {CODE}",  # vLLM
         # Ray's worker, of which nothing more is known than that it is gone
-        r"\bThe actor is dead because its worker process has died",
+        r"\bThe actor is dead because its (?:worker process|owner|node) has died",
         r"\bThe actor died unexpectedly before finishing this task",
         r"\bA worker died or was killed while executing a task",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here

@@ -73,6 +73,11 @@ check = Check(
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
         r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)\b",
+        # a debugger has the exception's name in a line of its own
+        Symptom(
+            r"^'(?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'$",
+            near=r"Exception has occurred: KeyError|os\.environ\[",
+        ),
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",

@@ -15,15 +15,18 @@ from gpudoctor.logs.line_kinds import (
     COMPLAINT,
     DATA,
     FINISHED,
+    FROM_C10,
     GAVE_UP,
     MEASURE,
+    NCCLS,
     NOISE,
+    OPTION,
     PARTING,
     REASON,
     SETTLED,
-    SETUP,
     SUMMARY,
     THREAD,
+    USAGE,
     WRAPPER,
     is_result,
     reports_failure,
@@ -31,8 +34,9 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import ARROW, FRAME, IPYTHON, IPYTHON_OLD, Raised
+from gpudoctor.logs.tracebacks import FRAME, Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
@@ -45,7 +49,7 @@ MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
-NO_OUTPUT = (IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK)
+NO_OUTPUT = (IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10)
 """What is no output of a program, as its line begins."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
@@ -292,7 +296,7 @@ class Aftermath:
             return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:
             return False
-        if any(words.match(text) for words in NO_OUTPUT) or SETUP.search(line.full):
+        if any(words.match(text) for words in NO_OUTPUT) or NCCLS.search(line.full):
             return False
         if SETTLED.search(text):
             return True

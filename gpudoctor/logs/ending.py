@@ -13,10 +13,12 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     HARMLESS,
+    OPTION,
     PROGRESS,
     SETTLED,
     SETUP,
     STATUS,
+    USAGE,
     WRAPPER,
     is_result,
     reports_failure,
@@ -68,9 +70,6 @@ BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
 """What a program prints behind its last step."""
-USAGE = late_pattern(r"^[Uu]sage: \S")
-OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
-"""How a line begins that goes on with a program's options."""
 USAGE_MOST = 200
 """Lines at the end among which a program may say how it is used; several ranks say it."""
 WARNED = late_pattern(r"\b[A-Z]\w*Warning: ")

@@ -81,6 +81,8 @@ STATUS = late_pattern(
     r"^Killing subprocess \d|\bfailed to start\.?$|"
     # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
     r"^(?:\*{3} )?MPI_ERRORS_ARE_FATAL\b|^application called MPI_Abort\(|^MPI_ABORT was invoked on rank \d|"
+    # a program of Windows that starts Python
+    r"^failed to create process\.?$|^Fatal error in launcher: |"
     # torch.multiprocessing.spawn, above what the process itself had said
     r"^-- Process \d+ terminated with the following error|"
     # IPython, above the frames: the exception has its name in front
@@ -175,7 +177,7 @@ REPORT = late_pattern(
 )
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
-    r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
+    r"(?<![\w./-])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
     r"(?<![\w.])\d+e[-+]\d|^[\[{(].*[\]})]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
     r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
 )
@@ -200,7 +202,9 @@ LEFT_WITH = late_pattern(
 """What a supervisor says of the end of a program that it had started."""
 GAVE_UP = late_pattern(
     r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
-    r"\bgiving up\b(?! on)|\bcannot continue\b"
+    r"\bgiving up\b(?! on)|\bcannot continue\b|"
+    # Hydra, of an error that nobody caught
+    r"^Error executing job with overrides: "
 )
 """What a program says of a failure with which it ends."""
 FELL = late_pattern(
@@ -233,6 +237,12 @@ LISTED = late_pattern(
     r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
 )
 """What stands below an error and lists what it is about: part of the message, and no result."""
+USAGE = late_pattern(r"^[Uu]sage: \S")
+"""How a program begins to say how it is used."""
+OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
+"""How a line begins that goes on with a program's options."""
+FROM_C10 = late_pattern(r"^frame #\d+: |^Exception raised from \w+ at ")
+"""Where a C++ exception of torch was raised, and the stack above it."""
 SUMMARY = late_pattern(
     r"^[-=]{20,}$|^\S{1,200} FAILED$|^Failures:$|^<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|"
     r"^\[\d+\]:$|^(?:time|host|rank|exitcode|error_file|traceback) *: "
@@ -251,6 +261,8 @@ ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling su
 """What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
+NCCLS = late_pattern(r"\bNCCL (?:INFO|WARN|ERROR|TRACE|VERSION)\b")
+"""A line of NCCL's own, whatever it says."""
 LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|\[[EF]\d{3,4} \d\d:")
 """The level at which a logger reports a failure, in front of a line."""
 HELP = "show this help message and exit"

@@ -21,7 +21,7 @@ _ALWAYS = [
     r"[ \t]{0,8}\| (?=\d{4}-\d\d-\d\dT\d\d:)",  # the table of a cloud's log, the time in its first column
     r"`{1,3}(?=\S)",  # a line of its own in back ticks
     # torch's own in a traceback, Lightning's, accelerate's: the global rank, whatever stands in front of it
-    r"\[(?:rank|RANK|Rank)[ :=]{0,2}(?P<own>\d{1,5})\](?:(?=\[)|(?::? )?:?)",
+    r"[ \t]{0,4}\[(?:rank|RANK|Rank)[ :=]{0,2}(?P<own>\d{1,5})\](?:(?=\[)|(?::? )?:?)",
     r"\[(?:default|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?:(?=\[)|(?::? )?:?)",  # torchrun's --tee: the local rank
     r"\((?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,5})\)(?::? )?:?",
     r"(?:rank|Rank|RANK)[ _]?(?P<rank>\d{1,5})(?: ?\||:)[ \t]",

@@ -6,12 +6,17 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from gpudoctor.logs.prefixes import read
+
 SHIPPED = frozenset({"log", "stream", "time"})
 """The names of Docker's json-file driver, https://docs.docker.com/engine/logging/drivers/json-file/; `time` in UTC."""
 LOGURU = frozenset({"text", "record"})
 """The names of loguru's records with serialize=True: `text` is the line as it prints it without."""
 TRACE = "Traceback (most recent call last)"
 START = re.compile(r'\{[ \t]?"')
+ESCAPED = re.compile(r"\\n(?:['\"],? ?\[?['\"])?[ \t]+File \\?[\"']")
+"""A traceback in one line: its line ends are written as in a string's source, or it is a list of strings."""
+BREAK = re.compile(r"(?<!\\)\\n(?:['\"], ?['\"])?")
 MOST = 256 << 10
 """Characters of a record that is read."""
 
@@ -21,6 +26,9 @@ def unfolded(text: str) -> Iterator[str]:
 
     What stands in front of the record stays in front of each. The record's other values come first, as JSON.
     """
+    if "\\n" in text and ESCAPED.search(text) and not text.endswith("}"):
+        yield from _broken_up(text)
+        return
     begin = START.search(text, 0, 200) if text.endswith("}") and len(text) < MOST else None
     if begin is None or not any(words in text for words in (TRACE, '"log"', '"record"')):
         yield text
@@ -28,11 +36,19 @@ def unfolded(text: str) -> Iterator[str]:
     try:
         record = msgspec.json.decode(text[begin.start() :], type=dict[str, object])
     except (msgspec.DecodeError, RecursionError):
-        yield text
+        yield from _broken_up(text) if ESCAPED.search(text) else [text]
         return
     rank = record.get("rank")
     before = text[: begin.start()] + (f"(rank {rank}) " if isinstance(rank, int) else "")
     yield from (before + line for line in _lines(record, text[begin.start() :]))
+
+
+def _broken_up(text: str) -> Iterator[str]:
+    """Yield the lines of a traceback that was written as a string's source, each with what stands in front of it."""
+    before = text[: read(text).length]
+    first, *rest = BREAK.split(text.replace('\\"', '"'))
+    yield first
+    yield from (before + line for line in rest)
 
 
 def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gpudoctor.facts import SourceLine
 from gpudoctor.logs.lines import Line, by_process
+from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON, IPYTHON_HEADER, NUMBERED, called
 from gpudoctor.patterns import late_pattern
 
 HEADER = late_pattern(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
@@ -16,22 +17,6 @@ FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in
 BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 MARKED = late_pattern(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
 """The line of a box's source that was running."""
-IPYTHON = late_pattern(
-    r"^File \[?(?P<path>(?:[A-Za-z]:)?[^\s:\]]{1,300}):(?P<line>\d+)\b.{0,800}? in (?P<function>[\w.<>]+)|"
-    r"^(?P<cell>(?:Cell |Input )?In ?\[\d+\]), (?:in )?(?:<cell )?line:? ?(?P<at>\d+)"
-)
-"""A frame of IPython's: ``File ~/work/engine.py:41, in fit(model)``, ``Cell In[12], line 5``."""
-IPYTHON_OLD = late_pattern(
-    r"^(?P<path>\S{1,300}\.(?:py|py[xd]|pxi)|<[\w-]{1,80}>) in (?P<function>[\w.<>]+)(?:\(.*)?$"
-)
-"""The same before IPython 8: the arrow below it has the number of the line."""
-IPYTHON_HEADER = late_pattern(
-    r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,80}) {2,}Traceback \(most recent call last\)"
-)
-"""IPython names the exception above the frames, and below them again with its message."""
-ARROW = late_pattern(r"^-{2,}> ?(?P<line>\d+) +(?P<text>\S.*)")
-"""The line of IPython's source that was running."""
-NUMBERED = late_pattern(r"^\d{1,6}(?: |$)")
 GROUP = "|+ "
 """What stands in front of the lines of an exception group."""
 BOX = 12
@@ -237,9 +222,15 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     chained = late = headed = False
     last_frame = 0
     notebook = ""
+    shown = -1
     for number, line in enumerate(lines):
         text, place = line.text, places[number]
-        if not text:
+        if not text or number <= shown:
+            continue
+        if debugged := DEBUGGED.match(text):
+            message, calls, shown = _debugged(lines, number)
+            kind = debugged["type"].rpartition(".")[2]
+            yield Raised(kind, message, line, place, place, places[shown], calls, headed=True)
             continue
         if HEADER.search(text):
             first, frames, headed = place, [], True
@@ -255,11 +246,11 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
-        elif call := _in_notebook(text, lines[number + 1 : number + 1 + BOX], old=bool(notebook)):
+        elif call := called(text, lines[number + 1 : number + 1 + BOX], old=bool(notebook)):
             if first is None:
                 first, frames, chained, late, headed = place, [], False, False, False
             last_frame = number
-            frames.append(call)
+            frames.append(Frame(*call))
         elif place not in source and (raised := _raised(text, inside=bool(frames)) or _bare(lines, number)):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
@@ -290,17 +281,19 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         yield Raised(kind, "", line, first, first, places[-1], frames, chained, late, headed)
 
 
-def _in_notebook(text: str, below: Sequence[Line], *, old: bool) -> Frame | None:
-    """Return the frame of IPython's that a line is; `old` where IPython has named the exception above it."""
-    frame = IPYTHON.match(text) or (IPYTHON_OLD.match(text) if old else None)
-    if frame is None:
-        return None
-    rows = itertools.takewhile(lambda line: not IPYTHON.match(line.text), below)
-    arrow = next((found for row in rows if (found := ARROW.match(row.text))), None)
-    said = frame.groupdict()
-    number = said.get("line") or said.get("at") or (arrow["line"] if arrow else "0")
-    path, function = said.get("path") or said["cell"], said.get("function") or "<module>"
-    return Frame(path, int(number), function, arrow["text"] if arrow else "")
+def _debugged(lines: Sequence[Line], number: int) -> tuple[str, list[Frame], int]:
+    """Return message and frames of what a debugger shows below a line, the outermost in front, and where it ends."""
+    message = next((line.text for line in lines[number + 1 : number + 3] if line.text), "")
+    frames: list[Frame] = []
+    last = number
+    for at in range(number + 1, min(len(lines), number + OWN_MOST)):
+        if frame := FRAME.search(lines[at].text):
+            source = lines[at + 1].text if at + 1 < len(lines) else ""
+            frames.insert(0, Frame(frame["path"], int(frame["line"]), frame["function"], source))
+            last = min(at + 1, len(lines) - 1)
+        elif frames and at > last:
+            break
+    return message, frames, last
 
 
 def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:

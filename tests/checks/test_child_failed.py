@@ -25,6 +25,7 @@ EXAMPLES = {
     "ERROR 07-04 23:23:23 multiproc_worker_utils.py:120] Worker VllmWorkerProcess pid 3283517 died, exit code: -15": (
         "a worker ended with exit code -15; what it died of is not in the launcher's words"
     ),
+    "The actor is dead because its owner has died. Owner Id: 01f Owner worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
         "a worker ended; what it died of is not in the launcher's words"

@@ -23,6 +23,10 @@ EXAMPLES = {
         "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
         "lost on the way"
     ),
+    "Exception has occurred: KeyError\n'RANK'\n  File \"/home/me/fit.py\", line 22, in setup": (
+        "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
+        "lost on the way"
+    ),
     "KeyError: 'LOCAL_RANK'": (
         "what a launcher sets is not there: LOCAL_RANK; the script was started without one, or its variables "
         "were lost on the way"

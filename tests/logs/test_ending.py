@@ -31,6 +31,8 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "bert-worker-0   0/1     CrashLoopBackOff   8          2m32s",
         "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
+        "failed to create process.",
+        "[2026-11-20 05:07:11,062][__main__][ERROR] - Error executing job with overrides: ['model=small', 'lr=0.1']",
         "-- Process 1 terminated with the following error:\n.\n.\nAssertionError",
         "usage: fit.py [-h] --data DIR [--best]\n              [--map NAME]\nusage: fit.py [-h] --data DIR [--be",
     ],

@@ -424,6 +424,26 @@ def test_torchrun_s_summary_is_no_output_wherever_it_was_cut_off(rows):
             "W1120 10:00:00.837000 140 torch/distributed/elastic/multiprocessing/api.py:858] Sending process 24 closing signal SIGTERM",
             "W1120 10:00:00.838000",
         ),
+        (
+            "[rank1]:[E723 01:58:45.5 ProcessGroupNCCL.cpp:1834] [PG ID 2 Rank 1] Timeout at NCCL work: 32, last enqueued NCCL work: 32",
+            " [rank1]:[E723 01:58:45.6 ProcessGroupNCCL.cpp:630] [Rank 1] Some NCCL operations have failed or timed out.\n [rank1]:[E723 01:58",
+        ),
+        (
+            "w0:15:91 [3] include/socket.h 398 NCCL WARN Call to write failed : Connection reset by peer.",
+            "w0:15:91 [3] transport.cu:153 NCCL WARN transport.cu:153 ->2 [Proxy thread error]",
+        ),
+        (
+            "RuntimeError: Error building extension 'fused': [1/2] nvcc -c fused.cu",
+            "FAILED: fused.cuda.o\n/opt/cuda-11.8/bin/nvcc -DNAME=fused -isystem /opt/cuda-11.8/include",
+        ),
+        (
+            "fit.py: error: unrecognized arguments: --local-rank=1",
+            "usage: fit.py [-h] [--data DIR] [--best]\n              [--epochs 3]",
+        ),
+        (
+            "[rank1]:[W901 21:19:08.2 TCPStore.cpp:106] [c10d] sendBytes failed on SocketImpl(fd=51, addr=[localhost]:40714): Broken pipe",
+            "Exception raised from sendBytes at /pytorch/torch/csrc/distributed/c10d/Utils.hpp:653 (most recent call first):\nframe #0: c10::Error::Error() + 0x80",
+        ),
     ],
 )
 def test_what_belongs_to_a_failure_is_no_output_below_it(failure, below):

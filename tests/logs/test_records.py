@@ -88,3 +88,22 @@ def test_the_traceback_that_torchelastic_reports_is_two_levels_down():
     record = {"message": {"message": "ValueError: x", "extraInfo": {"py_callstack": TRACE, "timestamp": "1"}}}
     (finding,) = explain("rank 0: start\n" + json.dumps(record) + "\n").findings
     assert finding.message.startswith("ValueError: the window is longer than the series, raised below")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'"py_callstack": "Traceback (most recent call last):\n  File \"/home/me/fit.py\", line 11, in <module>\n    step(x)\nValueError: no such flux\n',
+        r"""['Traceback (most recent call last):\n', '  File "/home/me/fit.py", line 11, in <module>\n    step(x)\n', 'ValueError: no such flux\n']""",
+    ],
+)
+def test_a_traceback_that_was_written_as_a_string_is_read(line):
+    report = explain(f"start\n(Worker pid=5) {line}\n")
+    assert report.findings[0].message.startswith("ValueError: no such flux")
+    assert report.findings[0].location.line == 11
+
+
+def test_a_line_end_in_a_string_of_a_program_s_own_stays():
+    assert [line.text for line in read_text(r"prompt: 'one\ntwo\nthree'", "log")] == [
+        r"prompt: 'one\ntwo\nthree'"
+    ]

@@ -261,3 +261,15 @@ def test_a_notebook_s_traceback_that_is_cut_off_is_a_failure():
     )
     assert report.findings[0].id == "unrecognised-error"
     assert explain("File /data/list.txt:3, in all\nepoch 1 loss 0.5\n").findings == []
+
+
+@pytest.mark.parametrize("word", ["Exception has occurred", "发生异常"])
+def test_a_debugger_shows_the_innermost_frame_first(word):
+    text = (
+        f"{word}: builtins.RuntimeError\nthe flux is no capacitor\n"
+        '  File "/home/me/fit.py", line 40, in main\n    step(model)\n'
+        '  File "/home/me/fit.py", line 98, in <module>\n    main()\n'
+    )
+    (raised,) = exceptions(read(text))
+    assert (raised.type, raised.message, raised.caught) == ("RuntimeError", "the flux is no capacitor", False)
+    assert (raised.own.line, raised.own.text) == (40, "step(model)")
