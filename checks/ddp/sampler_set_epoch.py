@@ -26,10 +26,11 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, side, without_gradients
+from gpudoctor.facts import CHANGES, ONCE, Call, Known, Script, Thing, side, without_gradients
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where a function of another file, which is told the epoch, may call it",
     symptoms=[r"every epoch has the same order"],
     message="the sampler yields the same order in every epoch: set_epoch is not called",
     fixes=[
@@ -47,6 +48,14 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A DistributedSampler that shuffles, in a loop over epochs, whose set_epoch nobody calls."""
     unknown = [c for c in script.methods("set_epoch") if not c.receiver.things and not DATASET.search(c.text)]
+    always = next((c for c in script.methods("set_epoch") if _always_same(script, c)), None)
+    if always is not None:
+        yield check.found(
+            f"{always.text}({always.arguments['epoch'].text}) tells the sampler the same number in every epoch, so every epoch "
+            "has the order of the first",
+            location=always.place,
+        )
+        return
     for sampler in script.of_kind("sampler"):
         made = script.made_by(sampler)
         if sampler.type != "torch.utils.data.DistributedSampler" or made is None or sampler.escapes:
@@ -69,7 +78,10 @@ def code(script: Script) -> Iterator[Finding]:
         loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
         if any(True for _ in script.methods("set_epoch", "loader")):
             continue
-        if any(loader.escapes and not _without_epoch(script, loader) for loader in loaders):
+        if any(
+            loader.escapes and not _without_epoch(script, loader) and not _handed(script, loader)
+            for loader in loaders
+        ):
             continue
         # in a validation the order of the samples matters little
         loops = [
@@ -79,15 +91,54 @@ def code(script: Script) -> Iterator[Finding]:
             if not without_gradients(script, loop)
         ]
         drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
-        again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)
-        if again or any(_without_epoch(script, loader) for loader in loaders):
+        again = any(_passes(loop) > 1 for loop in loops) or any(_anew(c) for c in drawn)
+        handed = None if again else next((c for loader in loaders for c in _handed(script, loader)), None)
+        if again or handed is not None or any(_without_epoch(script, loader) for loader in loaders):
             how = f"line {told[0].place} tells it one once" if told else "nothing calls its set_epoch"
             if any(call.loops for call in told):
                 how = f"line {told[0].place} tells it one of them alone"
+            unsure = handed is not None and not told
+            if handed is not None and unsure:
+                how = f"nothing here calls its set_epoch; unless {handed.text} (line {handed.place}) does"
             yield check.found(
                 f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
+                severity=Severity.NOTE if unsure else Severity.WARNING,
                 location=sampler.place,
             )
+
+
+def _always_same(script: Script, call: Call) -> bool:
+    """Return whether a call in a loop over epochs tells a sampler a number that nothing changes."""
+    given = call.arguments.get("epoch") or call.arguments.get("0")
+    if given is None or not _epochs(call) or DATASET.search(call.text) or _once(call):
+        return False
+    value = given.value
+    plain = given.text.isidentifier() or given.text.isdecimal()
+    fixed = type(value.literal) is int and value.is_literal and value.text != CHANGES and plain
+    return fixed and not any(c.text == given.text for c in script.named("<augmented>"))
+
+
+def _epochs(call: Call) -> bool:
+    """Return whether a call stands in a loop over more than one epoch."""
+    return any(loop.kind == "epoch" and loop.over.text != ONCE for loop in call.loops)
+
+
+def _passes(call: Call) -> int:
+    """Return how many loops stand around a call that may go round more than once."""
+    return sum(loop.over.text != ONCE for loop in call.loops)
+
+
+def _handed(script: Script, loader: Thing) -> list[Call]:
+    """Return the functions of other files for training that are given a loader in each epoch, and told the epoch."""
+    uses = [call for call in script.uses(loader) if call.number != loader.made and call.name not in COUNTING]
+    own = {signature.name for signature in script.signatures}
+    trained = [
+        call
+        for call in uses
+        if _epochs(call) and _trains(call.text.lower()) and call.name not in own and not call.starred
+    ]
+    rest = [c for c in uses if c not in trained and not EVALUATING.search(c.text.lower())]
+    return [] if any(loader.number in c.receiver.things or c.name != "<loop>" for c in rest) else trained
 
 
 def _by_some(script: Script, told: list[Call]) -> Call | None:
@@ -117,7 +168,7 @@ def _anew(call: Call) -> bool:
 def _without_epoch(script: Script, loader: Thing) -> bool:
     """Return whether a loader goes, epoch after epoch, to a function for training that is not told the epoch."""
     uses = [call for call in script.uses(loader) if call.number != loader.made and call.name not in COUNTING]
-    trained = [call for call in uses if call.within("epoch") and _trains(call.text.lower())]
+    trained = [call for call in uses if _epochs(call) and _trains(call.text.lower())]
     return bool(trained) and all(
         not call.starred
         and (call in trained or EVALUATING.search(call.text.lower()) is not None)

@@ -2,7 +2,8 @@
 
 import ast
 
-from gpudoctor.code.definitions import Function
+from gpudoctor.code.definitions import LIBRARIES, Function
+from gpudoctor.code.environment_variables import told
 from gpudoctor.code.names import member
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import SHAPES
@@ -13,6 +14,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """Return what an attribute is where it is read; a property is followed."""
     value = frame.program.evaluate(frame, node.value)
     found = member(frame, value, node.attr)
+    if found.known is Known.SYMBOL and value.known is Known.SYMBOL and _of_others(value.text):
+        found = told(node.attr) or found
     if found.known is Known.DEFINED and value.thing >= 0:
         function = frame.program.defined.get(found.text)
         if isinstance(function, Function) and _is_property(function):
@@ -41,6 +44,18 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
         )
     return found
+
+
+def _of_others(name: str) -> bool:
+    """Return whether a full name is that of something that a file of the user's own makes, which was not given."""
+    top, dot, rest = name.partition(".")
+    return bool(dot and rest) and top not in LIBRARIES and top not in SPEAKING
+
+
+SPEAKING = frozenset(
+    ("horovod", "mpi4py", "jax", "paddle", "oneflow", "mmengine", "mmcv", "apex", "fairscale")
+)
+"""Libraries whose names that tell of ranks are functions."""
 
 
 def _asked(frame: Frame, node: ast.Attribute, value: Value) -> None:

@@ -37,7 +37,7 @@ def made(
     program = frame.program
     if attribute == "state_dict" and receiver.things:
         bare = any(value.known is Known.UNKNOWN and value.text == "module" for value in receiver.possible())
-        inner = -1 if bare else receiver.things[0]  # ``model.module if distributed else model``
+        inner = -1 if bare else _stated(frame, node, receiver)  # ``model.module if distributed else model``
         return program.thing("state_dict", "state_dict", frame.place(node), inner)
     if name == f"{ACCELERATOR}.prepare":
         return _prepared(frame, node, arguments)
@@ -116,6 +116,24 @@ def _capital(name: str, arguments: dict[str, Argument]) -> bool:
     given = [argument.value for argument in arguments.values()]
     tensors = any(value.from_data or value.known is Known.TENSOR for value in given)
     return CAPITALS.search(name) is not None and not name.startswith("torch.") and not tensors
+
+
+def _stated(frame: Frame, node: ast.Call, receiver: Value) -> int:
+    """Return the module whose state dict is asked for: of several a wrapper that took the name of what it holds.
+
+    ``model = DataParallel(model)`` may stand in either of two branches; where something asks for `.module`, the name
+    may be the bare model's again.
+    """
+    program = frame.program
+    text = frame.text(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    for number in receiver.things[1:]:
+        thing = program.things[number]
+        made = program.calls[thing.made] if 0 <= thing.made < len(program.calls) else None
+        given = made.arguments.get("module") if made is not None and thing.kind in ("ddp", "dp") else None
+        if given is not None and given.text == text:
+            asked = (c for c in program.calls if c.name.endswith(".module.__get__"))
+            return receiver.things[0] if any(number in c.receiver.things for c in asked) else number
+    return receiver.things[0]
 
 
 def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> Value:

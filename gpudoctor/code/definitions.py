@@ -131,6 +131,8 @@ class File:
         self.places: dict[ast.AST, Place] = {}
         self.texts: dict[ast.AST, str] = {}
         """Where nodes stand and what they say, as far as it was asked: a function called twice asks twice."""
+        self.changed: dict[ast.stmt, frozenset[str]] = {}
+        """By the first statement of a loop's body: the names that the body gives a value."""
 
     @cached_property
     def names(self) -> dict[str, ast.AST | str]:

@@ -32,13 +32,22 @@ NAMES = {
     "world_rank": Known.RANK,
     "ddp_rank": Known.RANK,
     "dist_rank": Known.RANK,
+    "globalrank": Known.RANK,
+    "my_rank": Known.RANK,
+    "rank_id": Known.RANK,
+    "proc_rank": Known.RANK,
+    "mpi_rank": Known.RANK,
     "process_index": Known.RANK,
     "local_rank": Known.LOCAL_RANK,
     "ddp_local_rank": Known.LOCAL_RANK,
+    "localrank": Known.LOCAL_RANK,
+    "local_rank_id": Known.LOCAL_RANK,
     "local_process_index": Known.LOCAL_RANK,
     "node_rank": Known.NODE_RANK,
     "world_size": Known.WORLD_SIZE,
     "ddp_world_size": Known.WORLD_SIZE,
+    "dist_world_size": Known.WORLD_SIZE,
+    "worldsize": Known.WORLD_SIZE,
 }
 """Options, attributes and parameters that are called after what they hold."""
 
@@ -69,6 +78,11 @@ def named_value(name: str) -> Value | None:
         rank = Known.LOCAL_RANK if "local" in plain else Known.RANK
         return Value(text=name, items=(_value(rank, name),), by_rank=True, sole=0)
     return _value(known, name) if known else None
+
+
+def told(name: str) -> Value | None:
+    """Return what an attribute of a settings object holds that another file makes: ``from options import opt``."""
+    return named_value(name) if name in NAMES else None
 
 
 def _value(known: Known, text: str) -> Value:

@@ -2,12 +2,14 @@
 
 import ast
 
+from msgspec.structs import replace
+
 from gpudoctor.code.assignment import assign
 from gpudoctor.code.definitions import nodes
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.iteration import iterated
 from gpudoctor.code.program import Frame, either, one_of
-from gpudoctor.facts import WHOLE, Condition, Known, Loop, Value
+from gpudoctor.facts import CHANGES, WHOLE, Condition, Known, Loop, Value
 
 _LOADERS = ("loader", "dataloader", "data_iter", "train_iter")
 
@@ -142,11 +144,26 @@ def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
     loops, conditions, outer = frame.loops, frame.conditions, frame.broken
     frame.loops, frame.broken = (*loops, loop), []
     frame.record("<loop>", body[0], text=text, receiver=loop.over)
+    for name in _changed(frame, body):
+        held = frame.names.get(name)
+        if held is not None and held.is_literal and type(held.literal) is int:
+            frame.names[name] = replace(held, text=CHANGES)
     before = dict(frame.names)
     frame.program.execute(frame, body)
     for names in frame.broken:
         _rejoin(frame, before, names)
     frame.loops, frame.conditions, frame.broken = loops, conditions, outer
+
+
+def _changed(frame: Frame, body: list[ast.stmt]) -> frozenset[str]:
+    """Return the names that a loop's body gives a value."""
+    known = frame.file.changed
+    if body[0] not in known:
+        stored = (part for node in body for part in nodes(node))
+        known[body[0]] = frozenset(
+            part.id for part in stored if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        )
+    return known[body[0]]
 
 
 def _rejoin(frame: Frame, before: dict[str, Value], names: dict[str, Value]) -> None:

@@ -20,6 +20,14 @@ USUAL = {
     "F": "torch.nn.functional",
     "mp": "torch.multiprocessing",
     "optim": "torch.optim",
+    "os": "os",
+    "np": "numpy",
+    "random": "random",
+    "DDP": "torch.nn.parallel.DistributedDataParallel",
+    "DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "DataParallel": "torch.nn.DataParallel",
+    "DataLoader": "torch.utils.data.DataLoader",
+    "DistributedSampler": "torch.utils.data.DistributedSampler",
 }
 """What a name means that only ``from X import *`` can have brought."""
 HOLDS = "<data>"
@@ -28,7 +36,7 @@ TOLD = "<ranks>"
 """The place on the heap that tells that some ranks alone called a method of an object."""
 FLAG = Value(Known.CHOICE, items=(Value(Known.LITERAL, False), Value(Known.LITERAL, True)), by_rank=True)
 """What such an object says of whether to stop: the ranks that did not call it know nothing of it."""
-WRAPPED = ("ddp", "dp", "fsdp", "compiled")
+WRAPPED = ("ddp", "dp", "fsdp")
 
 
 def looked_up(frame: Frame, identifier: str) -> Value:
@@ -149,6 +157,10 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
         return by_name or held  # ``self.rank = 0`` is what it begins with; another method gives it its value
     if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
         return Value(Known.THING, thing=thing.inner)
+    if thing.kind == "compiled" and thing.inner >= 0:
+        # OptimizedModule asks what it holds: ``.module`` of a compiled DistributedDataParallel is the model
+        inside = Value(Known.THING, thing=thing.inner)
+        return inside if attribute == "_orig_mod" else member(frame, inside, attribute)
     if attribute in ("dataset", "sampler", "batch_sampler") and thing.kind == "loader":
         call = program.calls[thing.made]
         given = call.arguments.get(attribute)

@@ -11,7 +11,7 @@ from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import FLAG, HOLDS, TOLD
 from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed
-from gpudoctor.facts import EVERY_NTH, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import EVERY_NTH, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -220,7 +220,9 @@ def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
     values = [argument.value for argument in arguments.values()]
     own = len(values) == 3 and values[0].is_rank and values[2].known is Known.WORLD_SIZE
     own = own and not values[1].is_literal  # of a number that is written out one may know that it fits
-    return Value(Known.INDEX, text=EVERY_NTH if own else "", by_rank=by_rank, from_data=from_data)
+    once = len(values) == 1 and values[0].is_literal and values[0].literal == 1 and not values[0].text
+    text = EVERY_NTH if own else ONCE if once else ""
+    return Value(Known.INDEX, text=text, by_rank=by_rank, from_data=from_data)
 
 
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:

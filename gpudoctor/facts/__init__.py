@@ -140,7 +140,18 @@ from gpudoctor.facts.script_models import (
     without_gradients,
     wrapped_classes,
 )
-from gpudoctor.facts.script_values import ANY_OTHER, EVERY_NTH, UNKNOWN, WHOLE, Known, Place, Thing, Value
+from gpudoctor.facts.script_values import (
+    ANY_OTHER,
+    CHANGES,
+    EVERY_NTH,
+    ONCE,
+    UNKNOWN,
+    WHOLE,
+    Known,
+    Place,
+    Thing,
+    Value,
+)
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -154,6 +165,7 @@ from gpudoctor.facts.wheel_architectures import capability_of, left_out
 
 __all__ = [
     "ANY_OTHER",
+    "CHANGES",
     "COLLECTIVES",
     "EVERY_NTH",
     "FACTORIES",
@@ -161,6 +173,7 @@ __all__ = [
     "LAYERS",
     "NO_GRADIENTS",
     "OF_ALL_RELEASES",
+    "ONCE",
     "ONLY_ASKED",
     "OWN_TO_EACH_MACHINE",
     "PREFIXES",

@@ -26,9 +26,14 @@ def unused_wrappers(script: Script) -> Iterator[tuple[Thing, Call]]:
 def wrapper_in_use(script: Script, wrapper: Thing) -> bool:
     """Return whether anything is handed a wrapper, or calls what leads to its forward.
 
-    One line may make several, of which one alone is followed: a factory that is called under either of two tests.
+    One line may make several, of which one alone is followed: a factory that is called under either of two tests. And
+    one model may be wrapped in either of two branches: with a GPU, and without.
     """
-    twins = {other.number for other in script.of_kind(wrapper.kind) if other.place == wrapper.place}
+    twins = {
+        other.number
+        for other in script.of_kind(wrapper.kind)
+        if other.place == wrapper.place or 0 <= wrapper.inner == other.inner
+    }
     return any(
         (not twins.isdisjoint(call.receiver.things) and call.method not in ONLY_ASKED)
         or (

@@ -18,6 +18,10 @@ ANY_OTHER = "or"
 """The text of a test that holds on all ranks but one, and may hold on that one: ``step % 10 or rank != 0``."""
 EVERY_NTH = "every nth"
 """The text of a list's part that takes every n-th item from the rank on: ``files[rank::world_size]``."""
+CHANGES = "changes"
+"""The text of a number that a loop around it changes: what stands there is what it begins with."""
+ONCE = "once"
+"""The text of ``range(1)``: a loop over it has one pass."""
 
 
 class Place(Struct, frozen=True):

@@ -298,6 +298,15 @@ def main(model, optimizer_class):
 ]
 FINE = [
     """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net
+
+model = torch.compile(DistributedDataParallel(Net()))
+print(model.module.describe())
+print(model._orig_mod.module.describe())
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -2,6 +2,22 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net, loader
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+model = DistributedDataParallel(Net().cuda())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model = torch.compile(model)
+for x in loader:
+    loss = model.module.loss(x)  # <-
+    loss.backward()
+    optimizer.step()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -390,6 +406,38 @@ def train(model, loader, opt):
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from parts import loader
+
+dist.init_process_group()
+if torch.cuda.is_available():
+    torch.cuda.set_device(dist.get_node_local_rank())
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(8, 1).to(device)
+if torch.cuda.is_available():
+    model = DDP(model, device_ids=[torch.cuda.current_device()])
+else:
+    model = DDP(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    nn.functional.mse_loss(model(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+""",
+    """
+from common import *
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(options.local_rank)
+model = DistributedDataParallel(make_model().cuda())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    F.mse_loss(model(x.cuda()), y.cuda()).backward()
+    optimizer.step()
+""",
     """
 import torch
 from accelerate import Accelerator

@@ -13,6 +13,15 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+from torch.utils.data import DistributedSampler
+from options import opt
+from parts import dataset
+
+sampler = DistributedSampler(dataset, num_replicas=opt.world_size, rank=opt.local_rank)  # <-
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+""",
+    """
 import argparse
 import torch
 import torch.distributed as dist
@@ -144,6 +153,15 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+from torch.utils.data import DistributedSampler
+import ranks
+from parts import dataset
+
+sampler = DistributedSampler(dataset, num_replicas=ranks.world_size(), rank=ranks.rank())
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+""",
     """
 import torch
 import torch.distributed as dist

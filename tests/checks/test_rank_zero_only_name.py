@@ -2,6 +2,24 @@
 
 FLAGGED = [
     """
+from torch.utils.tensorboard import SummaryWriter
+from options import opt
+from parts import steps
+
+if opt.local_rank == 0:
+    writer = SummaryWriter()
+
+
+def train():
+    for step, loss in steps():
+        if opt.local_rank == 0:
+            writer.add_scalar("loss", loss, step)
+    writer.close()  # <-
+
+
+train()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -42,6 +42,72 @@ def main(args):
 """
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import train_one_epoch
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+sampler = DistributedSampler(dataset)  # <-
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    train_one_epoch(model, loader, optimizer, epoch)
+dist.destroy_process_group()
+""",
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, epochs):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+    done = 0
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(done)  # <-
+        for x, y in loader:
+            model(x).sum().backward()
+""",
+    """
+from parts import make_loader
+
+def main(dataset, model, epochs):
+    loader = make_loader(dataset)
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(0)  # <-
+        for x, y in loader:
+            model(x).sum().backward()
+""",
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import evaluate, train_one_epoch
+
+def main(train_set, val_set, model, optimizer):
+    loader = DataLoader(train_set, sampler=DistributedSampler(train_set))  # <-
+    for epoch in range(10):
+        train_one_epoch(model, loader, optimizer, epoch)
+        print(evaluate(model, loader))
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import train_one_epoch
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+sampler = DistributedSampler(dataset)  # <-
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    train_one_epoch(model, loader, optimizer)
+dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -314,23 +380,6 @@ dist.destroy_process_group()
 """,
     """
 import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, DistributedSampler
-from engine import train_one_epoch
-from parts import Net, dataset
-
-dist.init_process_group("gloo")
-model = DistributedDataParallel(Net())
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-sampler = DistributedSampler(dataset)  # <-
-loader = DataLoader(dataset, batch_size=8, sampler=sampler)
-for epoch in range(5):
-    train_one_epoch(model, loader, optimizer)
-dist.destroy_process_group()
-""",
-    """
-import torch
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
@@ -369,6 +418,45 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+    for epoch in range(1):
+        for x, y in loader:
+            model(x).sum().backward()
+""",
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model, epochs):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+    passes = 0
+    for epoch in range(epochs):
+        sampler.set_epoch(passes)
+        for x, y in loader:
+            model(x).sum().backward()
+        passes = passes + 1
+""",
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Training:
+    def __init__(self, dataset):
+        self.epoch = 0
+        self.sampler = DistributedSampler(dataset)
+        self.loader = DataLoader(dataset, batch_size=8, sampler=self.sampler)
+
+    def run(self, model, epochs):
+        for _ in range(epochs):
+            self.sampler.set_epoch(self.epoch)
+            for x, y in self.loader:
+                model(x).sum().backward()
+            self.epoch += 1
+""",
     """
 import os
 import torch
@@ -564,16 +652,6 @@ main(argparse.ArgumentParser().parse_args())
 """,
     """
 from torch.utils.data import DataLoader, DistributedSampler
-from engine import evaluate, train_one_epoch
-
-def main(train_set, val_set, model, optimizer):
-    loader = DataLoader(train_set, sampler=DistributedSampler(train_set))
-    for epoch in range(10):
-        train_one_epoch(model, loader, optimizer, epoch)
-        print(evaluate(model, loader))
-""",
-    """
-from torch.utils.data import DataLoader, DistributedSampler
 
 def endless(loader, sampler):
     epoch = 0
@@ -594,23 +672,6 @@ def main(dataset, model):
             "        mean = loss.detach().clone()\n": "        with torch.no_grad():\n            for x, target in DataLoader(dataset, sampler=DistributedSampler(dataset)):\n                model(x.to(local_rank))\n        mean = loss.detach().clone()\n"
         },
     ),
-    """
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, DistributedSampler
-from engine import train_one_epoch
-from parts import Net, dataset
-
-dist.init_process_group("gloo")
-model = DistributedDataParallel(Net())
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-sampler = DistributedSampler(dataset)
-loader = DataLoader(dataset, batch_size=8, sampler=sampler)
-for epoch in range(5):
-    train_one_epoch(model, loader, optimizer, epoch)
-dist.destroy_process_group()
-""",
     """
 from torch.utils.data import DataLoader, DistributedSampler
 

@@ -261,6 +261,22 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 FLAGGED = [
     """
 import torch
+from torch import nn
+from parts import Large, Small, options, train
+
+model = Large() if options.large else Small()
+if not torch.cuda.is_available():
+    print("this will be slow")
+elif torch.cuda.device_count() == 1:
+    model.cuda()
+else:
+    model = nn.DataParallel(model)
+    model.cuda()
+train(model)
+torch.save(model.state_dict(), "model.pt")  # <-
+""",
+    """
+import torch
 from accelerate import Accelerator
 
 class Trainer:
@@ -602,6 +618,21 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+from parts import Large, options, train
+
+model = Large()
+if not options.parallel:
+    model.cuda()
+else:
+    model = nn.DataParallel(model)
+    model.cuda()
+train(model)
+bare = model.module if options.parallel else model
+torch.save(bare.state_dict(), "model.pt")
+""",
     """
 import torch
 
