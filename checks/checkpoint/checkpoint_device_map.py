@@ -26,11 +26,12 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): `map_location` for each rank
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count, listed
-from gpudoctor.facts import Call, CheckpointFile, Known, Script, of_several, one_alone, origins
+from gpudoctor.facts import Call, CheckpointFile, Known, Script, Value, of_several, one_alone, origins
 
 CPU = Fix(
     "Load onto the CPU; load_state_dict copies to where the model is",
@@ -80,7 +81,7 @@ def _loads(script: Script) -> Iterator[Finding]:
     for call in script.named("torch.load"):
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
-        if _saved_from_cpu(script, call):
+        if _saved_from_cpu(script, call) or _of_numbers(script, call):
             continue
         of_data = any(call.scope.startswith(f"{thing.type}.") for thing in script.of_kind("dataset"))
         of_data = (
@@ -121,6 +122,29 @@ def _saved_from_cpu(script: Script, load: Call) -> bool:
             for one in made
         )
     )
+
+
+def _of_numbers(script: Script, load: Call) -> bool:
+    """Return whether the script itself saves the file, and no tensor in it as far as its entries tell."""
+    path = load.arguments["f"].text if "f" in load.arguments else ""
+    saved = [c for c in script.named("torch.save") if "f" in c.arguments and c.arguments["f"].text == path]
+    held = [c.value("obj") for c in saved]
+    return bool(path) and bool(held) and all(_plain(value) for value in held)
+
+
+def _plain(value: Value) -> bool:
+    """Return whether a mapping holds numbers and names alone: its keys are written out, and no entry is a thing or a state."""
+    return (
+        value.known is Known.MAPPING
+        and isinstance(value.literal, tuple)
+        and bool(value.items)
+        and all(NUMBERS.search(str(key)) for key in value.literal)
+        and not any(item.things or item.known is Known.TENSOR for item in value.items)
+    )
+
+
+NUMBERS = re.compile(r"epoch|step|iter|best|min_|max_|score|fid|acc|seed|name|version|count|lr$")
+"""Keys of entries that are numbers."""
 
 
 def cuda(script: Script) -> bool:

@@ -20,6 +20,7 @@ The traceback is of a rank other than 0; with one process the script runs.
 - [broadcast_object_list](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list): a value of rank 0 for all
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -47,6 +48,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A name, or an attribute, that is used where the rank is not asked for, and assigned only where it is."""
     yield from _attributes(script)
+    yield from _nothing(script)
     said = set()
     for call in script.calls:
         if call.method != "__unbound__" or one_alone(call) or call.text in said:
@@ -64,6 +66,27 @@ def code(script: Script) -> Iterator[Finding]:
             f"`{call.text}` is assigned on {one} alone and used here on all: {rest} no such name, and the run ends in a NameError",
             location=call.place,
         )
+
+
+def _nothing(script: Script) -> Iterator[Finding]:
+    """Report a method of what is None on the other ranks, in a line to which all of them come."""
+    for call in script.calls:
+        there = call.receiver
+        name = call.text.removesuffix(f".{call.method}")
+        if there.known is not Known.CHOICE or not there.by_rank or not call.reached or name == call.text:
+            continue
+        if (there.sole is None and there.all_but is None) or not any(v.is_none for v in there.possible()):
+            continue
+        asked = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+        if one_alone(call) or "try" in call.contexts or any(asked.search(c.text) for c in call.conditions):
+            continue
+        where = f"rank {there.sole}" if there.sole is not None else f"all ranks but {there.all_but}"
+        rest = "the others" if there.sole is not None else f"rank {there.all_but}"
+        yield check.found(
+            f"`{name}` is there on {where} alone, and None for {rest}, where this call ends in an AttributeError",
+            location=call.place,
+        )
+        return
 
 
 def _attributes(script: Script) -> Iterator[Finding]:

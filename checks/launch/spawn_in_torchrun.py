@@ -69,7 +69,7 @@ def code(script: Script) -> Iterator[Finding]:
         return
     for call in script.named("os.environ.__getitem__"):
         name = call.variable
-        if name in ("RANK", "LOCAL_RANK") and call.reached and not call.spawned and _always(call):
+        if name in ("RANK", "LOCAL_RANK") and call.reached and not call.spawned and _needs(script, call):
             if call.number < spawn.number:
                 yield check.found(
                     f"the script reads {name}, which torchrun sets, and then starts processes itself by mp.spawn: under "
@@ -77,6 +77,22 @@ def code(script: Script) -> Iterator[Finding]:
                     location=spawn.place,
                 )
                 return
+
+
+def _needs(script: Script, call: Call) -> bool:
+    """Return whether the program ends where a variable is missing: nobody catches that, or who does raises again."""
+    if any(condition.kind != "main" for condition in call.conditions):
+        return False
+    caught = (
+        out
+        for out in script.exits
+        if out.kind in ("raise", "exit") and out.scope == call.scope and out.place.line > call.place.line
+    )
+    return "try" not in call.contexts or any(
+        condition.kind == "except" and condition.place.line > call.place.line
+        for out in caught
+        for condition in out.conditions
+    )
 
 
 def _always(call: Call) -> bool:

@@ -25,6 +25,7 @@ The traceback's last line of your own code is the call. Print `tensor.device, te
 - [Backends](https://docs.pytorch.org/docs/stable/distributed.html#backends): which operation works on which device
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
@@ -101,20 +102,23 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A collective on a tensor that was made on the CPU, over NCCL alone."""
     made = script.process_group
-    backend = made.value("backend").literal if made is not None else None
-    if made is None or not isinstance(backend, str) or not _for_gpus_alone(backend):
+    names = [value.literal for value in made.value("backend").possible()] if made is not None else []
+    chosen = len(names) > 1  # ``"nccl" if torch.cuda.is_available() else "gloo"``
+    backend = next((name for name in names if isinstance(name, str) and _for_gpus_alone(name)), None)
+    if made is None or backend is None or (chosen and not any(map(_on_gpu, script.calls))):
         return
     if any(
         call.name in ("torch.set_default_device", "torch.set_default_tensor_type") for call in script.calls
     ):
         return
-    yield from _wrapped(script, backend)
+    if not chosen:
+        yield from _wrapped(script, backend)
     for call in script.calls:
         if not call.collective or call.name.endswith(
             ("_object", "_object_list", "barrier", "new_group", "subgroups")
         ):
             continue
-        if "group" in call.arguments:
+        if "group" in call.arguments or (chosen and any(OF_BACKEND.search(c.text) for c in call.conditions)):
             continue
         given = call.arguments.get("tensor")
         value = given.value if given is not None else None
@@ -128,12 +132,24 @@ def code(script: Script) -> Iterator[Finding]:
             how = "brought to" if fetched else "made on"
             yield check.found(
                 f"{given.text} is {how} the CPU, by {source.name} in line {source.place}, and the backend is "
-                f"{backend}, which sends tensors of GPUs alone",
+                f"{backend}{' where there are GPUs' if chosen else ''}, which sends tensors of GPUs alone",
                 location=made.place if ":" in backend else call.place,
                 fixes=[ON_GPU],
             )
 
 
+def _on_gpu(call: Call) -> bool:
+    """Return whether a call puts something on a GPU, or chooses one."""
+    given = call.arguments.get("device")
+    return (
+        call.name == "torch.cuda.set_device"
+        or call.method == "cuda"
+        or (given is not None and given.value.cuda)
+    )
+
+
+OF_BACKEND = re.compile(r"backend|gloo|nccl|cuda|cpu|gpu|device", re.I)
+"""What a test names that tells one backend from another."""
 SAME_PLACE = frozenset(
     "float double half long int reshape view unsqueeze squeeze clone detach contiguous flatten sum mean".split()
 )

@@ -67,7 +67,7 @@ STARTS = frozenset(
     f"torch.cuda.{name}"
     for name in "is_available set_device current_device get_device_name get_device_properties mem_get_info synchronize "
     "init".split()
-)
+) | {"torch.nn.DataParallel"}
 """Functions that start CUDA in a process (torch.cuda._lazy_init), or ask it for its GPUs (cudaGetDeviceCount)."""
 
 

@@ -27,7 +27,7 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Known, Script
 
 CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
 
@@ -108,6 +108,8 @@ def _ranks(script: Script) -> Iterator[Finding]:
 
 
 def _workers(script: Script) -> Iterator[Finding]:
+    if any(True for _ in script.named("multiprocessing.set_start_method")):
+        return
     working = {
         loader.inner
         for loader in script.of_kind("loader")
@@ -117,7 +119,19 @@ def _workers(script: Script) -> Iterator[Finding]:
         and not made.given("multiprocessing_context")
     }
     classes = {script.things[number].type for number in working if number >= 0}
+    joining = {
+        made.value("collate_fn").text.rpartition("::")[2]: made
+        for made in (script.made_by(loader) for loader in script.of_kind("loader") if loader.inner in working)
+        if made is not None and made.value("collate_fn").known is Known.DEFINED
+    }
     for call in script.calls:
+        if call.scope in joining and _uses_cuda(call):
+            yield check.found(
+                f"{call.scope} uses CUDA, and joins the samples in the workers of the loader of line {joining[call.scope].place}, "
+                "which are forked: CUDA does not survive a fork",
+                location=call.place,
+            )
+            return
         owner, _, method = call.scope.rpartition(".")
         if owner in classes and method == "__getitem__" and _uses_cuda(call):
             yield check.found(

@@ -47,6 +47,17 @@ def tested(value: Value) -> Value:
     return value
 
 
+def present(test: Value, then: Value | None, otherwise: Value | None) -> tuple[int | None, int | None]:
+    """Return on which rank alone a value is there, or missing, that a test decides: ``A() if rank == 0 else None``."""
+    if then is None or otherwise is None:
+        return None, None
+    if otherwise.is_none and then.things:
+        return test.sole, test.all_but
+    if then.is_none and otherwise.things:
+        return test.all_but, test.sole
+    return None, None
+
+
 def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     """Return what a binary operator makes of two values."""
     if left.is_literal and right.is_literal:

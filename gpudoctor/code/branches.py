@@ -5,7 +5,7 @@ import re
 
 from msgspec.structs import replace
 
-from gpudoctor.code.arithmetic import compared, tested
+from gpudoctor.code.arithmetic import compared, present, tested
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.settled import narrowed, settle
@@ -123,6 +123,10 @@ def _merged(
             values = [values[0], *(v for v in values[1].possible() if not _filled(v, test))]
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
         value = _by_rank(value, test)
+        if value.known is Known.CHOICE and test.by_rank:
+            sole, all_but = present(test, then.get(name), otherwise.get(name))
+            if sole is not None or all_but is not None:
+                value = replace(value, sole=sole, all_but=all_but)
         if test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
             value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value

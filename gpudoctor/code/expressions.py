@@ -5,7 +5,16 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from gpudoctor.code.arithmetic import combined, compared, formatted, negated, part_of, tested, united
+from gpudoctor.code.arithmetic import (
+    combined,
+    compared,
+    formatted,
+    negated,
+    part_of,
+    present,
+    tested,
+    united,
+)
 from gpudoctor.code.attributes import attribute
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
@@ -194,7 +203,15 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     frame.names.update((name, sides.either) for name, sides in decided.items())
     found = one_of([then, otherwise])
     if test.by_rank and found.known is Known.CHOICE:
-        return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
+        sole, all_but = present(test, then, otherwise)
+        return Value(
+            Known.CHOICE,
+            items=found.items,
+            by_rank=True,
+            from_data=found.from_data,
+            sole=sole,
+            all_but=all_but,
+        )
     if test.by_rank and found.known is Known.INDEX:
         return Value(Known.INDEX, text="if", by_rank=True, from_data=found.from_data)  # of other numbers
     return found
@@ -227,7 +244,18 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     return joined
 
 
-_SEVERAL = ("dist", "ddp", "parallel", "world", "initialized", "available", "-1", "gpus", "num_processes")
+_SEVERAL = (
+    "dist",
+    "ddp",
+    "fsdp",
+    "parallel",
+    "world",
+    "initialized",
+    "available",
+    "-1",
+    "gpus",
+    "num_processes",
+)
 
 
 def _several(frame: Frame, node: ast.BoolOp, values: list[Value], test: Value) -> bool:

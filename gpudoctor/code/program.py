@@ -278,6 +278,9 @@ def one_of(values: list[Value]) -> Value:
         return found[0]
     by_rank, from_data = mixed([*found, *values])
     sole, all_but = _asked(found)
+    told = {(value.sole, value.all_but) for value in values if value.known is Known.CHOICE}
+    if len(told) == 1 and all(value.known is Known.CHOICE for value in values):
+        sole, all_but = told.pop()  # each of them is there on one rank alone
     if len(found) > MOST_CHOICES:  # each value is in it with its first ones: a wrapper beside many models
         turns = itertools.chain.from_iterable(itertools.zip_longest(*(value.possible() for value in values)))
         found = _distinct(item for item in turns if item is not None)

@@ -237,13 +237,18 @@ def _deferred(frame: Frame) -> None:
     while program.deferred:
         value, guard = program.deferred.pop(0)
         item = program.defined.get(value.text)
+        if value.made not in program.partials and any(
+            other.text == value.text and other.made in program.partials for other, _ in program.deferred
+        ):
+            continue  # what functools.partial makes of it, with some of what it takes, is handed over later
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
             holder = program.bound.get(value.text)
             self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
             caller = Frame(program, frame.file)
             caller.conditions = guard
             caller.deferred = True
-            _follow(caller, item, self_value, [], {}, item.node)
+            ready, keywords = program.partials.get(value.made, ([], {}))
+            _follow(caller, item, self_value, list(ready), dict(keywords), item.node)
 
 
 def _only_defined(frame: Frame) -> None:

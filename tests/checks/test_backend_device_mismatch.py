@@ -81,6 +81,18 @@ REST = "; the tensor must be on a device, of a type and for a call that the back
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from parts import mean_loss
+
+backend = "nccl" if torch.cuda.is_available() else "gloo"
+dist.init_process_group(backend)
+if torch.cuda.is_available():
+    torch.cuda.set_device(dist.get_node_local_rank())
+loss = torch.tensor(mean_loss())
+dist.all_reduce(loss)  # <-
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -165,6 +177,29 @@ def train(rank, size):
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from parts import mean_loss
+
+backend = "nccl" if torch.cuda.is_available() else "gloo"
+dist.init_process_group(backend)
+loss = torch.tensor(mean_loss())
+if backend == "gloo":
+    dist.all_reduce(loss)
+""",
+    """
+import torch
+import torch.distributed as dist
+from parts import mean_loss
+
+use_cuda = torch.cuda.is_available()
+dist.init_process_group("nccl" if use_cuda else "gloo")
+loss = torch.tensor(mean_loss())
+if use_cuda:
+    loss = loss.cuda(dist.get_node_local_rank())
+dist.all_reduce(loss)
+""",
     """
 import torch
 

@@ -134,6 +134,19 @@ net.load_state_dict(load("net.pt"))  # <-
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from parts import folder, train
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+state = torch.load(folder + "progress.pt")
+best, epoch = state["best"], state["epoch"]
+best, epoch = train(best, epoch)
+if dist.get_rank() == 0:
+    torch.save({"best": best, "epoch": epoch}, folder + "progress.pt")
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -53,6 +53,27 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+from functools import partial
+
+import torch
+from torch.utils.data import DataLoader
+from parts import dataset, processor, train
+
+
+def collate(batch, device):
+    return processor(batch).to(device)  # <-
+
+
+def main():
+    device = torch.device("cuda:0")
+    loader = DataLoader(dataset, batch_size=4, num_workers=2, collate_fn=partial(collate, device=device))
+    for batch in loader:
+        train(batch)
+
+
+main()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.multiprocessing import Process
@@ -95,6 +116,39 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader
+from parts import dataset, processor, train
+
+
+def collate(batch):
+    return processor(batch).to("cuda")
+
+
+def main():
+    for batch in DataLoader(dataset, batch_size=4, num_workers=0, collate_fn=collate):
+        train(batch)
+
+
+main()
+""",
+    """
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader
+from parts import dataset, processor, train
+
+
+def collate(batch):
+    return processor(batch).to("cuda")
+
+
+if __name__ == "__main__":
+    mp.set_start_method("spawn")
+    for batch in DataLoader(dataset, batch_size=4, num_workers=2, collate_fn=collate):
+        train(batch)
+""",
     """
 import torch
 import torch.multiprocessing as mp

@@ -3,6 +3,15 @@
 FLAGGED = [
     """
 import os
+from torch import nn
+from parts import Net
+
+model = nn.DataParallel(Net())
+os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"  # <-
+model.cuda()
+""",
+    """
+import os
 import torch
 
 x = torch.zeros(1).cuda()

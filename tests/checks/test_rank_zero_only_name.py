@@ -2,6 +2,27 @@
 
 FLAGGED = [
     """
+import torch.distributed as dist
+from parts import Manager, options
+
+dist.init_process_group()
+manager = Manager(options) if dist.get_rank() == 0 else None
+if options.resume:
+    step = manager.load()  # <-
+""",
+    """
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+from parts import steps
+
+dist.init_process_group()
+writer = None
+if dist.get_rank() == 0:
+    writer = SummaryWriter()
+for step, loss in steps():
+    writer.add_scalar("loss", loss, step)  # <-
+""",
+    """
 from torch.utils.tensorboard import SummaryWriter
 from options import opt
 from parts import steps
@@ -127,6 +148,33 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+from parts import steps
+
+dist.init_process_group()
+rank = dist.get_rank()
+writer = SummaryWriter() if rank == 0 else None
+for step, loss in steps():
+    if writer:
+        writer.add_scalar("loss", loss, step)
+    if step % 10 == 0 and writer is not None:
+        writer.add_scalar("tenth", loss, step)
+    if rank == 0:
+        writer.flush()
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DistributedSampler
+from parts import dataset, options
+
+if options.local_rank != -1:
+    dist.init_process_group()
+sampler = DistributedSampler(dataset) if options.local_rank != -1 else None
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+""",
     """
 import os
 import torch

@@ -37,6 +37,19 @@ def test_what_the_spawned_ranks_could_not_reach_is_a_consequence():
 
 
 FLAGGED = [
+    """
+import os
+import torch.multiprocessing as mp
+from parts import train
+
+try:
+    LOCAL_RANK = int(os.environ["LOCAL_RANK"])
+except KeyError:
+    raise SystemExit("start this with torchrun")
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=2)  # <-
+""",
     (
         "spawn.py",
         {
@@ -53,6 +66,19 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import os
+import torch.multiprocessing as mp
+from parts import train
+
+try:
+    local_rank = int(os.environ["LOCAL_RANK"])
+except KeyError:
+    local_rank = 0
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=2)
+""",
     (
         "spawn.py",
         {
