@@ -45,9 +45,11 @@ from gpudoctor.facts import (
     Prefix,
     Script,
     StateDict,
+    Thing,
     Value,
     copying,
     loads,
+    own_file,
     saved_wrappers,
     strips,
 )
@@ -217,6 +219,28 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
                 fixes=[INSIDE],
             )
             return
+        path = script.calls[made].arguments.get("f")
+        if states or path is None or not own_file(path.text.lower()) or strips(script, "module."):
+            continue
+        if isinstance(path.value.literal, str):
+            continue  # another file than is saved here
+        every = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
+        bare = [saved for saved, value in every if _inside(script, wrapper, value)]
+        if bare and len(bare) == len(every):
+            yield check.found(
+                f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with module., and all that this "
+                f"script saves (line {bare[0].place}) has the keys of the model inside it",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[INSIDE],
+            )
+            return
+
+
+def _inside(script: Script, wrapper: Thing, value: Value) -> bool:
+    """Return whether a value is the state dict of what a wrapper holds."""
+    state = script.thing(value, "state_dict")
+    return state is not None and state.inner == wrapper.inner >= 0
 
 
 def into_prepared(script: Script) -> Iterator[Finding]:

@@ -83,7 +83,8 @@ def code(script: Script) -> Iterator[Finding]:
             if first is not call and not first.given("retain_graph") and first.place != call.place:
                 if not call.reached and first.stack[:1] != call.stack[:1]:
                     continue  # two methods that nobody calls in turn: tests, each with a set-up of its own
-                if first.conditions == call.conditions and first.loops == call.loops:
+                always = call.conditions[: len(first.conditions)] == first.conditions
+                if always and first.loops == call.loops:  # whenever the second is made, the first one was
                     yield check.found(
                         f"line {first.place} went back through {made.text}, line {made.place}, already, which frees "
                         "its graph",

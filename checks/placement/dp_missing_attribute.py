@@ -304,15 +304,26 @@ def _by_option(made: Call) -> str | None:
     if len(tests) != 1 or tests[0].negated or tests[0].early:
         return None
     value = tests[0].value
+    either = [item.literal for item in value.possible()] if value.known is Known.CHOICE else []
+    if sorted(map(str, either)) == ["False", "True"] and SEVERAL.search(tests[0].text):
+        return tests[0].text
     sized = any(item.known is Known.WORLD_SIZE for item in value.items) and value.text == "Gt"
     return tests[0].text if sized or value.known is Known.ARGUMENT else None
+
+
+SEVERAL = re.compile(r"dist|ddp|parallel|multi", re.I)
+"""How a flag is called that holds where there are several processes."""
 
 
 def _tells(call: Call, made: Call) -> bool:
     """Return whether a call stands under a test that tells a wrapped model from a bare one."""
     tests = {condition.text for condition in made.conditions}
     asked = [condition for condition in call.conditions if condition.kind == "if"]
-    texts = [RANK.sub("", c.text) if c.by_rank else c.text for c in asked]
+    texts = [
+        RANK.sub("", c.text) if c.by_rank else c.text
+        for c in asked
+        if not (c.by_rank and ONE.fullmatch(c.text))
+    ]
     # where nothing is wrapped, and there is one process: ``if not distributed or rank == 0``
     texts = [text for text in texts if not any(text.startswith(f"not {test} or ") for test in tests)]
     return any(text in tests or any(word in text.lower() for word in TELLING) for text in texts)
@@ -320,6 +331,8 @@ def _tells(call: Call, made: Call) -> bool:
 
 RANK = re.compile(r"\b(?:\w+\.)*(?:\w*_)?(?:get_)?rank\b(?:\(\))?", re.I)
 """How a test asks for the rank, which says nothing of a wrapper."""
+ONE = re.compile(r"(?:\w+\.)*\w+(?:\(\))?")
+"""A test by one name alone: ``is_main_process``."""
 
 
 def _unwraps(call: Call) -> bool:

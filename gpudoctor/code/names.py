@@ -132,6 +132,8 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         return _of_thing(frame, value, attribute)
     if value.known is Known.DEVICE and attribute == "index" and value.items:
         return value.items[0]
+    if value.known is Known.DEVICE and attribute == "type":
+        return Value(text=attribute)  # all ranks have a device of one kind, whatever its number is
     if value.known is Known.DEFINED:
         item = program.defined.get(value.text)
         if isinstance(item, Class):

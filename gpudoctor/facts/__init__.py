@@ -97,6 +97,7 @@ from gpudoctor.facts.script_checkpoints import (
     SavedWrapper,
     contents,
     loads,
+    own_file,
     saved_wrappers,
     strips,
 )
@@ -344,6 +345,7 @@ __all__ = [
     "outward_addresses",
     "outward_interfaces",
     "over_pcie",
+    "own_file",
     "own_gpu",
     "parsed_version",
     "parted",

@@ -139,10 +139,10 @@ def _of_file(script: Script, given: Argument) -> bool:
         files = list(script.named("torch.load"))
     files += [call for call in origins(script, value) if call.name == "torch.load"]
     texts = [call.arguments["f"].text.lower() for call in files if call and "f" in call.arguments]
-    return any(_own(text) for text in texts)
+    return any(own_file(text) for text in texts)
 
 
-def _own(path: str) -> bool:
+def own_file(path: str) -> bool:
     """Return whether a path names what this script saves, as far as its words tell."""
     return path[:1] in "'\"" or ("pretrain" not in path and any(word in path for word in AGAIN))
 
@@ -160,4 +160,4 @@ def strips(script: Script, prefix: str) -> bool:
     return False
 
 
-__all__ = ["PREFIXES", "SavedWrapper", "contents", "loads", "saved_wrappers", "strips"]
+__all__ = ["PREFIXES", "SavedWrapper", "contents", "loads", "own_file", "saved_wrappers", "strips"]

@@ -28,6 +28,21 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import torch
+from torch import nn
+from parts import loader, second
+
+model = nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    out = model(x)
+    nn.functional.mse_loss(out, y).backward()
+    optimizer.step()
+    if second is not None:
+        out.abs().mean().backward()  # <-
+        second.step()
+""",
     (
         "torchrun.py",
         {"            loss.backward()\n": "            loss.backward()\n            loss.backward()  # <-\n"},

@@ -43,6 +43,29 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net
+
+
+def setup():
+    if "RANK" in os.environ:
+        dist.init_process_group("nccl")
+        return int(os.environ["RANK"]), True
+    return 0, False
+
+
+rank, is_distributed = setup()
+model = Net()
+if is_distributed:
+    model = DistributedDataParallel(model)
+is_first = rank == 0
+if is_first:
+    print(len(model.module.layers))  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(model, loader):
@@ -297,6 +320,28 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net
+
+
+def setup():
+    if "RANK" in os.environ:
+        dist.init_process_group("nccl")
+        return int(os.environ["RANK"]), True
+    return 0, False
+
+
+rank, is_distributed = setup()
+model = Net()
+if is_distributed:
+    model = DistributedDataParallel(model)
+bare = model.module if is_distributed else model
+print(len(bare.layers))
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel

@@ -261,6 +261,18 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 FLAGGED = [
     """
 import torch
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net, options, rank, train
+
+model = DistributedDataParallel(Net())
+if options.resume:
+    model.load_state_dict(torch.load(options.resume_path, map_location="cpu"))  # <-
+train(model)
+if rank == 0:
+    torch.save(model.module.state_dict(), "best.pt")
+""",
+    """
+import torch
 from torch import nn
 from parts import Large, Small, options, train
 
@@ -618,6 +630,18 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from parts import Net, options, rank, train
+
+model = DistributedDataParallel(Net())
+if options.resume:
+    model.load_state_dict(torch.load(options.pretrained_path, map_location="cpu"))
+train(model)
+if rank == 0:
+    torch.save(model.module.state_dict(), "best.pt")
+""",
     """
 import torch
 from torch import nn
