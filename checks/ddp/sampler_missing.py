@@ -21,6 +21,7 @@ Or have the script check it: gather what each rank saw in an epoch: `assert not 
 - [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): "restricts data loading to a subset of the dataset"
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -28,6 +29,7 @@ from gpudoctor.facts import Call, Known, Script, Thing, Value, elsewhere
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for a data set that nothing is learnt from",
     symptoms=[r"ranks (?P<first>\d+) and (?P<second>\d+) are given the same samples"],
     message="ranks <first> and <second> are given the same samples: their loaders have no sampler that divides the data",
     fixes=[
@@ -47,9 +49,12 @@ def code(script: Script) -> Iterator[Finding]:
     """A loader that a wrapped model is trained with, which draws from no sampler, and a data set that no rank has split."""
     forgotten = dict(_forgotten(script))
     for loader, unused in forgotten.items():
+        made = script.made_by(loader)
+        held_out = made is not None and HELD_OUT.search(made.arguments["dataset"].text)
         yield check.found(
             f"the DistributedSampler of line {unused.place} is made for this data set and not given to this loader: every "
             "rank goes through the whole data set",
+            severity=Severity.NOTE if held_out else Severity.WARNING,
             location=loader.place,
         )
     yield from _beside_a_library(script)
@@ -135,6 +140,8 @@ def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:
                 yield loader, sampler
 
 
+HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|eval|dev)(?![a-z])", re.I)
+"""Names of data sets that nothing is learnt from."""
 DISTRIBUTED = "torch.utils.data.DistributedSampler"
 OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
 """Samplers that know no ranks."""
