@@ -44,17 +44,21 @@ def hosts(tmp_path: Path) -> Iterator[list[str]]:
             shutil.rmtree(f"/etc/netns/{name}", ignore_errors=True)
 
 
+def names_of(host: str) -> Path:
+    """Return what is a host's /etc/hosts."""
+    return Path("/etc/netns", host, "hosts")
+
+
 @pytest.fixture
 def check(hosts: list[str]) -> Check:
-    """Run ``gpudoctor check --only network`` on one of the hosts, as that rank of a launch."""
+    """Run ``gpudoctor check --only network`` on a host as that rank; its own name means `own`, or still the same."""
 
     def run(rank: int, own: str) -> dict[str, Any]:
-        folder = Path("/etc/netns", hosts[rank])
-        folder.mkdir(parents=True, exist_ok=True)
+        path = names_of(hosts[rank])
+        path.parent.mkdir(parents=True, exist_ok=True)
         other = 1 - rank
-        (folder / "hosts").write_text(
-            f"127.0.0.1 localhost\n{own} node{rank}\n10.77.0.{other + 1} node{other}\n"
-        )
+        if own:
+            path.write_text(f"127.0.0.1 localhost\n{own} node{rank}\n10.77.0.{other + 1} node{other}\n")
         launch = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         launch |= {"MASTER_ADDR": "node0", "MASTER_PORT": str(PORT)}
         asked = f"check --python {warm_python()} --only network --json --no-redact"
@@ -86,6 +90,21 @@ def test_a_node_whose_own_name_is_loopback_is_an_error_when_the_launch_spans_nod
     (finding,) = report["findings"]
     assert "127.0.1.1" in finding["message"]
     assert any("10.77.0.2 node1" in fix["command"] for fix in finding["fixes"])
+
+
+def test_the_line_for_the_administrator_gives_the_name_its_address(check: Check, hosts: list[str]) -> None:
+    """As Debian writes /etc/hosts; a further line alone changes nothing, for 127.0.1.1 is preferred."""
+    (finding,) = check(1, "127.0.1.1 node1.example.org")["findings"]
+    path = names_of(hosts[1])
+    before = path.read_text()
+    path.write_text(f"{before}10.77.0.2 node1\n")
+    assert errors(check(1, "")) == ["hostname-resolution"]
+    path.write_text(before)
+    (line,) = [fix["command"] for fix in finding["fixes"] if fix["kind"] == "admin"]
+    line = line.replace("sudo ", "").replace("/etc/hosts", str(path))
+    subprocess.run(["sh", "-c", line], check=True, stdout=subprocess.DEVNULL)
+    assert errors(check(1, "")) == []
+    assert "127.0.0.1 localhost\n" in path.read_text()
 
 
 def test_a_listener_on_the_port_is_the_trouble_of_rank_0_alone(check: Check, hosts: list[str]) -> None:

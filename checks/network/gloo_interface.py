@@ -84,8 +84,8 @@ check = Check(
             "export TP_SOCKET_IFNAME=$GLOO_SOCKET_IFNAME",
         ),
         Fix(
-            "Let the machine's own name mean its address on that network",
-            'echo "ADDRESS $(hostname)" | sudo tee -a /etc/hosts',
+            "Let the machine's own name mean its address on that network, and no longer 127.0.1.1",
+            r"""sudo sed -i -E "/^127\./ s/\s$(hostname)(\.\S+)?\b//g" /etc/hosts && echo "ADDRESS $(hostname)" | sudo tee -a /etc/hosts""",
             Kind.ADMIN,
         ),
     ],

@@ -57,6 +57,10 @@ SEVERAL_NODES = (
     "--nproc-per-node=N train.py"
 )
 
+OWN_ADDRESS = "Give the name its address, on every node, and take it out of the line with 127: that one is preferred wherever it stands"
+# Seen with two real nodes: with both lines, in either order, gloo publishes 127.0.1.1 (RFC 6724 sorts it first).
+IN_HOSTS = r"""sudo sed -i -E '/^127\./ s/\s{name}(\.\S+)?\b//g' /etc/hosts && echo "{address} {name}" | sudo tee -a /etc/hosts"""
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning or a note on one machine",
@@ -101,11 +105,7 @@ check = Check(
             "them",
             "export GLOO_SOCKET_IFNAME=INTERFACE NCCL_SOCKET_IFNAME=INTERFACE",
         ),
-        Fix(
-            "Give the name its address, on every node, before any line with 127",
-            'echo "ADDRESS NODE" | sudo tee -a /etc/hosts',
-            Kind.ADMIN,
-        ),
+        Fix(OWN_ADDRESS, IN_HOSTS.format(address="ADDRESS", name="NODE"), Kind.ADMIN),
     ],
 )
 
@@ -220,14 +220,13 @@ def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:
     found = [(i.name, a) for i in usable for a in i.addresses if ":" not in a]
     interface, address = next(iter(found), ("INTERFACE", "ADDRESS"))
     command = SEVERAL_NODES.format(interface=interface) if spans else ALONE
-    line = f'echo "{address} {name}" | sudo tee -a /etc/hosts'
     return [
         Fix(SEVERAL_SAYS if spans else "On one machine: keep its name out of it", command),
         Fix(
             "Where all ranks meet, and gloo alone fails: tell it and NCCL the interface",
             f"export GLOO_SOCKET_IFNAME={interface} NCCL_SOCKET_IFNAME={interface}",
         ),
-        Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),
+        Fix(OWN_ADDRESS, IN_HOSTS.format(address=address, name=name), Kind.ADMIN),
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
 from gpudoctor.guard import examine
-from gpudoctor.model import Severity, Source
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -127,7 +127,9 @@ def test_a_loopback_name_is_a_note_on_a_lone_machine():
 def test_a_loopback_name_is_an_error_where_a_launch_spans_nodes():
     _, [finding] = run(own=LOOPBACK, launch=TWO_NODES)
     assert finding.severity is Severity.ERROR
-    assert 'echo "10.0.0.5 node-2" | sudo tee -a /etc/hosts' in [fix.command for fix in finding.fixes]
+    [line] = [fix.command for fix in finding.fixes if fix.kind is Kind.ADMIN]
+    assert r"s/\snode-2(\.\S+)?\b//g" in line
+    assert line.endswith('echo "10.0.0.5 node-2" | sudo tee -a /etc/hosts')
     assert "export GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0" in [fix.command for fix in finding.fixes]
 
 
