@@ -119,7 +119,7 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
         (
             (
                 r"(?P<process>[^\[\s]{1,40})\[(?P<pid>\d+)\]:? (?:segfault at|general protection fault).{0,200}"
-                r" in (?:libnccl|libcuda|libtorch|libc10)"
+                r" in lib(?:nccl|cu(?:da|dnn|blas|sparse|solver|fft)|torch|c10|nvidia|nvrtc|mlx5|ibverbs)"
             ),
             _event("segfault"),
         ),

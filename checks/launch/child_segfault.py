@@ -116,12 +116,16 @@ check = Check(
     ],
 )
 
-GPU_LIBRARY = re.compile(r" in (libnccl\S*|libcuda\S*|libcudart\S*)\.so")
+# What trains, and what it sends over: the driver's, CUDA's, NCCL's and its adapters', torch's own.
+GPU_LIBRARY = re.compile(
+    r" in (lib(?:nccl|cuda|cudart|cudnn|cublas|cusparse|cusolver|cufft|nvrtc|nvidia|nvshmem|torch|c10|ucp|uct|ucs|mlx5"
+    r"|ibverbs|fabric)[\w-]*)[\w.-]*\.so"
+)
 
 
 @check.environment
 def environment(log: KernelLog, host: Host | None) -> Iterator[Finding]:
-    """The kernel log has a crash inside NCCL or CUDA's own libraries."""
+    """The kernel log has a crash inside a library that trains."""
     lost = host is not None and _keeps_no_core(host)
     for event in log.of("segfault"):
         library = GPU_LIBRARY.search(event.text)

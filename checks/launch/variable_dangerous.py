@@ -18,6 +18,7 @@ would have refused to work with, becomes wrong numbers.
 | NCCL_IGNORE_DISABLED_P2P, NCCL_IGNORE_COLLNET_MISMATCH, NCCL_ENABLE_VERSION_CHECK=0 | NCCL goes on where it would stop with a reason |
 | NCCL_MULTI_RANK_GPU_ENABLE=1 | two ranks on one GPU are no error any more: a wrong LOCAL_RANK goes unseen |
 | NCCL_PROTO with LL128 | where NCCL does not choose it by itself the link is not known to keep 128 bytes together, and data may be corrupted |
+| TORCHELASTIC_ERROR_FILE in a folder that is not there | a worker's own exception is followed by one about this file |
 | LD_PRELOAD of a file that is not there, or of another architecture | the loader says "cannot be preloaded ... ignored" at the start of every program, and goes on without what it was to bring |
 | KMP_DUPLICATE_LIB_OK=TRUE | two OpenMP runtimes side by side; Intel warns of crashes and wrong results |
 
@@ -165,7 +166,7 @@ def _hidden(known: dict[str, Setting], gpus: Gpus | None) -> Iterator[tuple[Sett
 def _lost_record(
     known: dict[str, Setting], configuration: NcclConfiguration | None
 ) -> Iterator[tuple[Setting, str, Severity]]:
-    """Yield the flight recorder's file and its pipe where they cannot be made: torch makes no folder for them."""
+    """Yield the flight recorder's file and pipe, and the launcher's, where they cannot be made: torch makes no folder."""
     names = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
     setting = next((known[name] for name in names if name in known), None)
     if setting is not None and configuration is not None and (why := configuration.refusal(setting)):
@@ -179,6 +180,14 @@ def _lost_record(
         # libtorch_cuda: "Error creating named pipe"
         words = f"its folder cannot be written to ({why}), and torch raises where it cannot make the pipe"
         yield pipe, words, Severity.WARNING
+    error = known.get("TORCHELASTIC_ERROR_FILE")
+    if error is not None and configuration is not None and (why := configuration.refusal(error)):
+        # torch.distributed.elastic's record(): the file is opened while the exception is handled
+        words = (
+            f"it cannot be written ({why}): a worker that ends with an exception ends with another one about this file, "
+            "and the launcher's summary has no cause"
+        )
+        yield error, words, Severity.WARNING
 
 
 def _not_preloaded(

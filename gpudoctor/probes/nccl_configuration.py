@@ -21,8 +21,9 @@ WRITTEN = (
     "TORCH_FR_DUMP_TEMP_FILE",
     "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
     "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+    "TORCHELASTIC_ERROR_FILE",
 )
-"""Variables that name a file which NCCL makes (``src/debug.cc``), or torch with the rank behind the name."""
+"""Variables that name a file which NCCL makes (``src/debug.cc``), or torch, mostly with the rank behind the name."""
 
 
 def probe(root: Path = Path("/")) -> NcclConfiguration:

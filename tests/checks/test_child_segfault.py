@@ -128,10 +128,23 @@ def logged(library: str) -> Snapshot:
     return Snapshot({"kernel_log": KernelLog(source="/dev/kmsg", events=[event])})
 
 
-def test_a_crash_inside_nccl_is_a_note():
-    _, [finding] = examine(CHECK, Source.ENVIRONMENT, logged("libnccl.so.2"))
+@pytest.mark.parametrize(
+    ("file", "library"),
+    [
+        ("libnccl.so.2", "libnccl"),
+        ("libtorch_cuda.so", "libtorch_cuda"),
+        ("libcudnn_cnn_infer.so.8", "libcudnn_cnn_infer"),
+        ("libmlx5.so.1.24", "libmlx5"),
+    ],
+)
+def test_a_crash_inside_a_library_that_trains_is_a_note(file, library):
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, logged(file))
     assert finding.severity is Severity.NOTE
-    assert finding.message.startswith("a process (pt_main_thread) crashed inside libnccl, 2 times")
+    assert finding.message.startswith(f"a process (pt_main_thread) crashed inside {library}, 2 times")
+
+
+def test_a_crash_of_somebody_elses():
+    assert examine(CHECK, Source.ENVIRONMENT, logged("libc.so.6"))[1] == []
 
 
 @pytest.mark.parametrize(

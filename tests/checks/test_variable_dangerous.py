@@ -82,7 +82,9 @@ def test_what_is_right_is_left_in_peace(variables: dict[str, str]) -> None:
     assert look(BUILT, **variables)[0].status is CheckStatus.PASSED
 
 
-@pytest.mark.parametrize("name", ["TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"])
+@pytest.mark.parametrize(
+    "name", ["TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "TORCHELASTIC_ERROR_FILE"]
+)
 def test_a_record_of_a_hang_that_cannot_be_written(name: str) -> None:
     path = "/gone/trace_"
     launch = Launch(variables={name: path})

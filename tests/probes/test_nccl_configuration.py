@@ -120,6 +120,7 @@ def test_files_that_variables_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "NCCL_GRAPH_FILE": (f"{tmp_path}/graph.xml", gone),
         "NCCL_DEBUG_FILE": (f"{tmp_path}/gone/log.%h.%p", gone),
         "TORCH_FR_DUMP_TEMP_FILE": (f"{tmp_path}/trace_", None),
+        "TORCHELASTIC_ERROR_FILE": (f"{tmp_path}/gone/error.json", gone),
         "NCCL_TUNER_PLUGIN": (f"{tmp_path}/libtuner.so", gone),
     }
     for name, (value, _) in values.items():
