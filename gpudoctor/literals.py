@@ -46,7 +46,12 @@ Alternatives = frozenset[str]
 def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
     """Choose the alternatives whose shortest text is longest: the rarest in a log."""
     good = [c for c in candidates if c and min(map(len, c)) >= SHORTEST and len(c) <= MOST]
-    return max(good, key=lambda c: (min(24, *map(len, c)), -len(c)), default=None)
+    return max(good, key=lambda c: (not any(map(_common, c)), min(24, *map(len, c)), -len(c)), default=None)
+
+
+def _common(text: str) -> bool:
+    """Return whether a text stands in many a log: every traceback and warning of torch names its folder."""
+    return "packages" in text and "torch" in text
 
 
 def _required(tree: Any) -> list[Alternatives]:

@@ -40,7 +40,8 @@ RETRY = late_pattern(
     r"[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
 )
 """What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
-TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")
+WAITING = late_pattern(r"[Ww]aiting for")
+TRYING = (NATIVE, RETRY, WAITING)
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
 REPR = late_pattern(
     r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))|<class '(?:\w+\.){0,8}[A-Z]\w{2,60}(?:Error|Exception)'>"
@@ -95,7 +96,7 @@ STATUS = late_pattern(
 )
 """What says that a command failed, whatever it was."""
 BAD = late_pattern(
-    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
+    r"Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|/error\.txt\b|"
@@ -107,7 +108,7 @@ BAD = late_pattern(
     # a shell's $?, and no answer of a web server
     r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
 )
-"""What tells, in the last lines, of a failure."""
+"""What tells, in the last lines, of a failure, beside `NATIVE` and `STATUS`."""
 NOISE = late_pattern(
     r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
     r"\w*Warning\b|\bwarnings\.warn|"
@@ -281,7 +282,8 @@ def tells_of_failure(text: str) -> bool:
     """Return whether a line of the end of a log tells of a failure; a row of a table or a count of 0 does not."""
     if DATA.search(text) and not REPORT.search(text):
         return False
-    return BAD.search(HARMLESS.sub(" ", text)) is not None
+    told = HARMLESS.sub(" ", text)
+    return any(words.search(told) for words in (NATIVE, STATUS, BAD))
 
 
 def reports_failure(full: str, text: str) -> bool:

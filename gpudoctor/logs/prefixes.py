@@ -44,6 +44,10 @@ _ALWAYS = [
     r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
     r"\[(?!\S+\.(?:py|cpp|cc|cu):|PID:)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] (?!\[PID:)",  # mpirun's own
 ]
+DIGITS = re.compile(r"\d+")
+MONTHS = {
+    name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)
+}
 _LEVELS = "INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL"
 _LOGGERS = [
     # logging's name in front of the level (mmengine, trl), or behind it (fairseq, loguru)
@@ -136,17 +140,25 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
 
 @lru_cache(maxsize=1024)
 def _day(date: str | None) -> float:
-    """Return the seconds from the beginning of the year to a date; 0 where it is none. A log has few."""
-    for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%m/%d", "%b %d", "%a %b %d", "%m%d"):
-        try:
-            # Some clocks give no year: all days are put into one, a leap year.
-            day = datetime.strptime(
-                f"2000 {date}", f"%Y {form}" if "%y" not in form.lower() else f"2000 {form}"
-            )
-        except ValueError:
-            continue
-        return since_new_year(day)
-    return 0.0
+    """Return the seconds from the beginning of the year to a date; 0 where it is none. A log has few.
+
+    `strptime` would do, and brings a calendar in all languages along.
+    """
+    numbers = [int(number) for number in DIGITS.findall(date or "")]
+    word = next((name for name in MONTHS if date and name in date), None)
+    if word is not None:
+        month, day = MONTHS[word], numbers[-1] if numbers else 0
+    elif len(numbers) == 1:  # glog's 0504 and torch's 504
+        month, day = divmod(numbers[0], 100)
+    elif len(numbers) == 3 and date and date.index("-" if "-" in date else "/") == 4:
+        month, day = numbers[1:]  # with the year in front
+    else:
+        month, day = (*numbers, 0, 0)[:2]
+    try:
+        # Some clocks give no year: all days are put into one, a leap year.
+        return since_new_year(datetime(2000, month, day))
+    except ValueError:
+        return 0.0
 
 
 def since_new_year(moment: datetime) -> float:

@@ -1,12 +1,10 @@
 """Open what may hold a log: files, packed files, folders of them, a pipe; and tell which rank's it is by its name."""
 
 import codecs
-import gzip
 import os
 import re
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import BinaryIO
@@ -111,12 +109,12 @@ def _scanned(stream: Stream, name: str, find: Finder) -> Kept:
     begin = stream.read(8192)
     whole: Stream = _Rejoined(begin, stream)
     if begin[:2] == b"\x1f\x8b":
-        whole = _Unpacked(whole)
+        unpacked = _Unpacked(whole)
         try:
-            begin = whole.read(8192)
-        except (OSError, EOFError, zlib.error) as error:
+            begin = unpacked.read(8192)
+        except (OSError, *unpacked.damage) as error:
             raise Unreadable(f"{name}: damaged gzip file ({error})") from None
-        whole = _Rejoined(begin, whole)
+        whole = _Rejoined(begin, unpacked)
     if begin[:2] in UTF16:
         return scan(_Recoded(whole), find)
     if _binary(begin):
@@ -192,13 +190,17 @@ class _Unpacked:
     """What a gzip stream holds; one that is cut off ends where it is cut off."""
 
     def __init__(self, packed: Stream) -> None:
+        import gzip  # few logs are packed
+        import zlib
+
+        self.damage = (EOFError, zlib.error, gzip.BadGzipFile)
         self.file = gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[call-overload]
         self.any = False
 
     def read(self, size: int, /) -> bytes:
         try:
             piece: bytes = self.file.read1(size)  # what is there: a cut file fails behind it
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except self.damage:
             if not self.any:
                 raise
             return b""

@@ -209,7 +209,11 @@ class Timeline(Handling):
         process = (line.name, line.who)
         if process not in self.ordinary:
             rows = self.texts[process]
-            told = (at for at in reversed(range(len(rows))) if not TRYING.search(rows[at][1], 0, 400))
+            told = (
+                at
+                for at in reversed(range(len(rows)))
+                if not any(words.search(rows[at][1], 0, 400) for words in TRYING)
+            )
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]
 

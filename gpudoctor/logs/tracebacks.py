@@ -11,7 +11,8 @@ from gpudoctor.logs.lines import Line, by_process
 from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON, IPYTHON_HEADER, NUMBERED, called
 from gpudoctor.patterns import late_pattern
 
-HEADER = late_pattern(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
+# A terminal may have cut the word.
+HEADER = late_pattern(r"(?:Traceback|^[a-z]{0,8}) \(most recent call last\)")
 FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")

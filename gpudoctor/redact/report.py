@@ -3,7 +3,6 @@
 import getpass
 import os
 import re
-import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -130,7 +129,7 @@ def private(report: Report) -> Private:
     return Private(
         # A name such as "vm" or "node" tells nothing, and stands in sentences that are not about it.
         hosts=_known(
-            [*own, socket.gethostname(), *(variables.get(name, "") for name in HOST_VARIABLES)], generic
+            [*own, os.uname().nodename, *(variables.get(name, "") for name in HOST_VARIABLES)], generic
         ),
         users=_known([_user(), *(variables.get(name, "") for name in USER_VARIABLES)]),
         homes=_known([os.path.expanduser("~")]),
