@@ -256,6 +256,8 @@ def _is_there(script: Script, folder: str) -> bool:
 def _may_make(script: Script, call: Call, folder: str) -> bool:
     """Return whether a call that makes or looks for a folder may mean this one: all may that name none in full."""
     first = next((a.value for a in call.arguments.values()), None)
+    if first is None and call.method == "SummaryWriter" and not call.starred:
+        first = RUNS
     text = first.literal if first is not None and first.is_literal else None
     if text is None and first is not None and "{}" in first.text:
         text = first.text.partition("{}")[0]
@@ -265,6 +267,8 @@ def _may_make(script: Script, call: Call, folder: str) -> bool:
     return own.startswith(other) or other.startswith(own) or not text.rstrip("/")
 
 
+RUNS = Value(Known.LITERAL, "runs")
+"""Where a SummaryWriter writes that is told no folder."""
 GIVEN = ("/tmp", "/dev", "/opt/ml", "/kaggle", "/var", "/usr")
 """Folders that the system, or who runs the job, makes."""
 OWN_DEPTH = 4

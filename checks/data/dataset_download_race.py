@@ -180,6 +180,7 @@ def _fetches(call: Call) -> bool:
     fetching = (
         call.name in FETCHING
         or call.method == "extractall"
+        or (call.method == "extract" and bool(call.loops) and call.name.startswith(("zipfile.", "tarfile.")))
         or (call.name in SHELLS and _downloads(call))
         or re.fullmatch(r"download_(?:and_(?:unzip|extract)(?:_archive)?|dataset|data)", call.method)
         is not None
@@ -193,7 +194,11 @@ def _downloads(call: Call) -> bool:
     if first.known is Known.SEQUENCE and first.items:
         first = first.items[0]
     text = first.literal if isinstance(first.literal, str) else first.text
-    return text.split(" ")[0] in ("wget", "curl", "gdown")
+    return text.split(" ")[0] in PROGRAMS
+
+
+PROGRAMS = ("wget", "curl", "gdown", "unzip", "tar")
+"""Programs that fetch or unpack what one of them at a time may write."""
 
 
 SHELLS = frozenset(

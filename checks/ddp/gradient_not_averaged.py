@@ -148,7 +148,7 @@ def _taken_out(script: Script) -> Iterator[Finding]:
 
 def _computed_by(script: Script, wrapper: Thing, calls: list[Call]) -> Iterator[Finding]:
     """Report the first of some calls of the module inside that a loss comes of, without the wrapper's forward."""
-    past = {call.place: call for call in calls}
+    past = {call.place: call for call in calls if not NO_GRADIENTS & {*call.contexts}}
     for backward in script.methods("backward") if past else ():
         behind = list(script.behind(backward.receiver))
         ways = [way for call in behind for way in (call.place, *call.stack)]

@@ -145,12 +145,16 @@ HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|eval|dev)(?![a-z]
 DISTRIBUTED = "torch.utils.data.DistributedSampler"
 OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
 """Samplers that know no ranks."""
+RANDOM = "torch.utils.data.RandomSampler"
+"""The sampler that ``shuffle=True`` stands for."""
 
 
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
     waiting = [argument.value for key, argument in made.arguments.items() if key not in OF_NO_SPLIT]
-    shuffled = made.value("shuffle").literal is True
+    sampler = script.thing(made.value("sampler"), "sampler")
+    random = sampler is not None and sampler.type == RANDOM
+    shuffled = made.value("shuffle").literal is True or random
     if made.rank_conditions:
         return True
     for _ in range(200):

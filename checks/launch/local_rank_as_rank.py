@@ -22,6 +22,7 @@ Or have the script check it: gather the shares: `assert shares[0] != shares[1], 
 - [torchrun (Elastic Launch)](https://docs.pytorch.org/docs/stable/elastic/run.html): what RANK and LOCAL_RANK mean
 """
 
+import itertools
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -59,9 +60,9 @@ def code(script: Script) -> Iterator[Finding]:
         "conftest.py",
         "tests.py",
     )  # pytest's workers are on one machine
-    for call in script.named(*GLOBAL) if not tested else ():
+    for call in _numbered(script) if not tested else ():
         value = call.value("rank")
-        if value.known is Known.LOCAL_RANK and value.text not in ("spawn", "%", "current_device"):
+        if _local(value):
             size = call.value("world_size" if call.given("world_size") else "num_replicas")
             yield check.found(
                 f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
@@ -90,6 +91,26 @@ def code(script: Script) -> Iterator[Finding]:
             location=choosing[0].place,
             fixes=[DEVICE],
         )
+
+
+def _numbered(script: Script) -> Iterator[Call]:
+    """Yield the calls that are told this rank's number among all: torch's, and samplers that are not seen here."""
+    yield from script.named(*GLOBAL)
+    own = {signature.name for signature in script.signatures}
+    told = (c for c in script.calls if {"rank", "num_replicas"} <= {*c.arguments} and c.name not in GLOBAL)
+    yield from itertools.islice((c for c in told if c.name.rpartition("::")[2] not in own), 1)
+
+
+def _local(value: Value) -> bool:
+    """Return whether a rank is the local one: where a launcher passes it, even if a scheduler gives the global one."""
+    options = list(value.possible())
+    local = [o for o in options if o.known is Known.LOCAL_RANK and o.text not in ONE_MACHINE]
+    others = (o for o in options if o.known is not Known.LOCAL_RANK)
+    return bool(local) and all(o.known is Known.RANK and o.text == "SLURM_PROCID" for o in others)
+
+
+ONE_MACHINE = ("spawn", "%", "current_device")
+"""Where a local rank comes from that counts the processes of one script, or is computed from the global one."""
 
 
 def _over_machines(script: Script, group: Call) -> str | None:

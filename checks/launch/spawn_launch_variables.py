@@ -51,7 +51,7 @@ def code(script: Script) -> Iterator[Finding]:
     written = written_variables(script)
     if written is None:
         return
-    if any(_reads(call) and not call.spawned and call.reached for call in script.calls):
+    if any(_reads(call) and not call.spawned for call in script.calls):
         written |= {"RANK", "MASTER_ADDR"}  # who starts the script sets them, and the processes inherit them
     for call in script.calls:
         if not call.spawned or "try" in call.contexts:

@@ -120,6 +120,7 @@ def code(script: Script) -> Iterator[Finding]:
             yield from left_behind(script, item)
     yield from apart(script)
     yield from unmoved(script)
+    yield from thrown_away(script)
     yield from never_moved(script)
     yield from moved_elsewhere(script)
     yield from never_put(script)
@@ -249,6 +250,33 @@ def unmoved(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
             return
+
+
+def thrown_away(script: Script) -> Iterator[Finding]:
+    """Report a tensor of a batch whose copy on the GPU nobody takes, and that the loss is computed with."""
+    for call in script.calls:
+        moving = call.name in ("torch.Tensor.cuda", "torch.Tensor.to") and places(call)
+        if call.used or not moving or not call.loops or not _of_loader(call.receiver):
+            continue
+        name = call.text.rpartition(".")[0]
+        after = (c for c in script.calls[call.number :] if call.loops[-1] in c.loops and _loss(script, c))
+        if any(_still(script, argument, name) for c in after for argument in c.arguments.values()):
+            yield check.found(
+                f"{call.text}() returns a copy on the GPU, which nothing takes here: {name} itself stays on the CPU, and the "
+                "loss is computed with it",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+            return
+
+
+def _still(script: Script, argument: Argument, name: str) -> bool:
+    """Return whether an argument is a tensor of a batch by its name, as the loader gave it, or another type of it."""
+    value = argument.value
+    if argument.text == name:
+        return _of_loader(value)
+    made = script.calls[value.made] if 0 <= value.made < len(script.calls) else None
+    return argument.text.startswith(f"{name}.") and made is not None and _of_loader(made.receiver)
 
 
 def never_moved(script: Script) -> Iterator[Finding]:

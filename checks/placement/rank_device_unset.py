@@ -88,6 +88,10 @@ def code(script: Script) -> Iterator[Finding]:
     yield from before_deepspeed(script)
     if not script.distributed or script.frameworks:
         return
+    spawned = by_option(script)
+    if spawned is not None:
+        yield spawned
+        return
     wrapping = [made for thing in script.of_kind("ddp", "fsdp") if (made := script.made_by(thing))]
     if any(_binds(c) and not (wrapping and all(_other_branch(c, w) for w in wrapping)) for c in script.calls):
         return
@@ -117,6 +121,34 @@ def before_deepspeed(script: Script) -> Iterator[Finding]:
                     fixes=[SET],
                 )
                 return
+
+
+def by_option(script: Script) -> Finding | None:
+    """Find a GPU that a spawned process chooses by an option of the command line, which is the same in all of them."""
+    if not any("local" in str(a.value.literal) and "rank" in str(a.value.literal)
+               for c in script.methods("add_argument") for a in c.arguments.values()):  # fmt: skip
+        return None
+    if any(c.text.endswith(".local_rank") for c in script.methods("__set__")):
+        return None
+    for call in script.named("torch.cuda.set_device"):
+        device = call.arguments.get("device")
+        if device is None or not call.spawned or device.value.known is not Known.LOCAL_RANK:
+            continue
+        if not device.text.endswith(".local_rank") or device.value.text != "local_rank":
+            continue
+        holder = device.text.rpartition(".")[0]
+        inside = (c for c in script.calls[: call.number] if c.spawned and not c.name.startswith("torch."))
+        if not any(
+            a.text == holder for c in inside for a in c.arguments.values()
+        ):  # who may give it its value
+            return check.found(
+                f"{device.text} is an option of the command line, and mp.spawn gives none to its processes: every one of "
+                "them takes the same GPU",
+                severity=Severity.ERROR,
+                location=call.place,
+                fixes=[SPAWNED],
+            )
+    return None
 
 
 def written_out(script: Script, wrapping: list[Call]) -> Finding | None:
@@ -207,6 +239,12 @@ def on_current(script: Script) -> Finding | None:
     )
 
 
+SPAWNED = Fix(
+    "Take the number that mp.spawn hands to each process first",
+    "def worker(rank, args):\n    torch.cuda.set_device(rank)",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses",
+)
 ONE = Value(Known.LITERAL, 1)
 
 

@@ -37,13 +37,15 @@ def branch(frame: Frame, node: ast.If) -> bool:
     frame.names.update((name, sides.then) for name, sides in decided.items())
     frame.conditions = (*outside, condition)
     left = program.execute(frame, node.body)
+    after = frame.last_conditions[len(outside) + 1 :]
     then, frame.names = frame.names, dict(names)
     frame.names.update((name, sides.otherwise) for name, sides in decided.items())
     then_heap, program.heap = program.heap, dict(heap)
     frame.conditions = (*outside, opposite)
     left_otherwise = program.execute(frame, node.orelse)
     if left != left_otherwise:
-        _stays(frame, outside, opposite if left else condition)
+        after = frame.last_conditions[len(outside) + 1 :] if left else after
+        _stays(frame, node.test, outside, opposite if left else condition, after)
         if left_otherwise:
             frame.names, program.heap = then, then_heap
     else:
@@ -91,10 +93,19 @@ def _by_rank(value: Value, test: Value) -> Value:
     return value
 
 
-def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -> None:
-    """Let what follows in the block stand under the test that was not left by."""
-    early = replace(condition, early=True)
-    frame.conditions = (*outside, early)
+def _stays(
+    frame: Frame, test: ast.expr, outside: tuple[Condition, ...], condition: Condition, after: tuple[Condition, ...]
+) -> None:  # fmt: skip
+    """Let what follows in the block stand under the test that was not left by, and under those of an ``elif``.
+
+    Of ``if a and b: return`` and ``elif a: return`` only ``not a`` is left: it says all that the first one does.
+    """
+    early: tuple[Condition, ...] = (replace(condition, early=True),)
+    if condition.negated and isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        parts = {frame.text(part) for part in test.values}
+        if any(other.negated and other.early and other.text in parts for other in after):
+            early = ()
+    frame.conditions = (*outside, *early, *(other for other in after if other.early))
 
 
 def _merged(

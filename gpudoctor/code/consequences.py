@@ -5,7 +5,7 @@ import ast
 from gpudoctor.code.definitions import Function
 from gpudoctor.code.names import FLAG, HOLDS, TOLD
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import HARMLESS
+from gpudoctor.code.results import HARMLESS, of_some
 from gpudoctor.facts import Argument, Known, Value
 
 _METRICS = ("torch", "ignite.", "evaluate.", "datasets.")
@@ -77,7 +77,8 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
             program.escape(argument.value)
         if receiver.thing >= 0 and argument.value.from_data:
             _kept(frame, receiver.thing)
-    if receiver.thing >= 0 and any(test.by_rank and not test.early for test in frame.conditions):
+    by_some = any(test.by_rank and not test.early for test in frame.conditions)
+    if receiver.thing >= 0 and (by_some or any(of_some(argument) for argument in arguments.values())):
         if program.things[receiver.thing].kind == "object":
             program.heap[receiver.thing, TOLD] = FLAG
 

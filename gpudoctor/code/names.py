@@ -156,6 +156,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     if held is not None:
         several = held.known is Known.CHOICE and any(item.is_rank for item in held.items)
         by_name = named_value(attribute) if type(held.literal) is int or several else None
+        if several and by_name is not None and held.items[0].is_rank and held.items[0].known != by_name.known:
+            by_name = None  # ``args.rank = args.local_rank``, and on another branch something else
         return by_name or held  # ``self.rank = 0`` is what it begins with; another method gives it its value
     if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
         return Value(Known.THING, thing=thing.inner)

@@ -129,9 +129,9 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "loops", "names", "outer",
-        "owner", "program", "reached", "returned", "scope", "self_value", "settled", "shared", "spawned", "stack",
-        "yielded",
+        "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "last_conditions",
+        "loops", "names", "outer", "owner", "program", "reached", "returned", "scope", "self_value", "settled",
+        "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -155,6 +155,8 @@ class Frame:
         self.owner: Class | None = None
         self.conditions: tuple[Condition, ...] = caller.conditions if caller else ()
         self.base = len(self.conditions)
+        self.last_conditions = self.conditions
+        """Under what the last statement stood of the block that was gone through last."""
         self.loops: tuple[Loop, ...] = caller.loops if caller else ()
         self.contexts: tuple[str, ...] = caller.contexts if caller else ()
         self.stack: tuple[Place, ...] = caller.stack if caller else ()

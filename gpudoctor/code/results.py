@@ -97,6 +97,14 @@ def result_of(
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
 
 
+def of_some(argument: Argument) -> bool:
+    """Return whether some ranks alone computed what is handed over: on the others it is what it was before."""
+    value = argument.value
+    plain = not any(option.by_rank or option.known is Known.UNBOUND for option in value.possible())
+    numbers = any(type(option.literal) in (bool, int, float) for option in value.possible())
+    return value.known is Known.CHOICE and value.by_rank and plain and numbers
+
+
 def _of_method(
     frame: Frame, kind: str, attribute: str, arguments: dict[str, Argument], receiver: Value
 ) -> Value:
@@ -110,7 +118,8 @@ def _of_method(
         if attribute in SELF:
             return receiver
         by_rank, from_data = mixed([argument.value for argument in arguments.values()])
-        if "stop" in attribute and (receiver.thing, TOLD) in frame.program.heap:
+        told = (receiver.thing, TOLD) in frame.program.heap or any(of_some(a) for a in arguments.values())
+        if "stop" in attribute and told:
             return FLAG
         stops = "stop" in attribute and (receiver.thing, HOLDS) in frame.program.heap
         if frame.program.things[receiver.thing].type.startswith("torch.distributions."):

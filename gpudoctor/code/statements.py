@@ -29,7 +29,7 @@ def execute(frame: Frame, body: Iterable[ast.stmt]) -> bool:
             left = bool(handler(frame, node)) or left
             if left and (isinstance(node, LEAVING) or _surely(frame, node)):
                 break
-    frame.conditions = conditions
+    frame.last_conditions, frame.conditions = frame.conditions, conditions
     return left
 
 

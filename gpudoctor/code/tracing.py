@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.code.classes import kind_of, module_classes
 from gpudoctor.code.configurations import CONFIGURATIONS, configuration
 from gpudoctor.code.definitions import Class, File, Function, FunctionNode
+from gpudoctor.code.entry import STARTING, entry
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
@@ -252,7 +253,7 @@ def _deferred(frame: Frame) -> None:
 
 
 def _only_defined(frame: Frame) -> None:
-    """Go through what the program does not come to, first what nobody calls."""
+    """Go through what the program does not come to: what starts it from elsewhere, then what nobody calls."""
     program, file = frame.program, frame.file
     functions = [
         Function(node.name, node, file)
@@ -260,6 +261,12 @@ def _only_defined(frame: Frame) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
     called = file.called
+    started = any(call.method in STARTING for call in program.calls)
+    first = None if started else entry(file, functions)
+    if first is not None:
+        guard = Condition(frame.place(first.node), "__name__ == '__main__'", kind="main")
+        _alone(frame, first, None, reached=True, guard=(guard,))
+        _deferred(frame)
     classes = [item for item in file.classes if item.node.name == item.name]
     for wanted in (False, True):
         for function in functions:
@@ -305,12 +312,15 @@ def _wraps(method: Function) -> bool:
     )
 
 
-def _alone(frame: Frame, function: Function, self_value: Value | None, *, reached: bool = False) -> None:
+def _alone(
+    frame: Frame, function: Function, self_value: Value | None, *, reached: bool = False,
+    guard: tuple[Condition, ...] = (),
+) -> None:  # fmt: skip
     program = frame.program
     if f"{function.file.name}::{function.name}" in program.followed:
         return
     apart = Frame(program, frame.file)
-    apart.depth, apart.reached = 1, reached
+    apart.depth, apart.reached, apart.conditions = 1, reached, guard
     parameters = [*function.node.args.posonlyargs, *function.node.args.args]
     names = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
     if self_value is not None and ("staticmethod" in names or not parameters):

@@ -121,6 +121,14 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+writer = SummaryWriter()  # it makes runs/, and no other folder
+for epoch in range(3):
+    torch.save(model.state_dict(), f"weights/{epoch}.pt")  # <-
+""",
+    """
 import os
 import torch
 import torch.multiprocessing as mp

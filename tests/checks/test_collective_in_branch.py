@@ -2,6 +2,28 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from metrics import score
+from stopping import EarlyStopper  # of another package
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+stopper = EarlyStopper(patience=4)
+value = 0
+for epoch in range(10):
+    for batch in loader:
+        model(batch).mean().backward()
+    if dist.get_rank() == 0:
+        value = score(model)
+    dist.barrier()
+    if stopper.early_stop(value):
+        break  # <-
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -973,6 +995,40 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def work(rank, cfg):
+    dist.init_process_group("nccl", rank=rank, world_size=2)
+    if cfg.eval_only and rank == 0:
+        print("tested")
+        return
+    elif cfg.eval_only:
+        return
+    dist.broadcast(table, 0)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from stopping import EarlyStopper
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+stopper = EarlyStopper(patience=4)
+for epoch in range(10):
+    for batch in loader:
+        model(batch).mean().backward()
+    value = torch.zeros(1).cuda()
+    if dist.get_rank() == 0:
+        value += score(model)
+    dist.broadcast(value, 0)
+    if stopper.early_stop(value.item()):
+        break
+""",
     """
 import os
 import torch

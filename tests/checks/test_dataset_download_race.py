@@ -69,6 +69,27 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import os
+import zipfile
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+archive = zipfile.ZipFile("cells.zip")
+for name in archive.namelist():
+    archive.extract(name, path="train")  # <-
+dist.init_process_group("nccl")
+model = DistributedDataParallel(build())
+""",
+    """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+os.system("unzip -o data.zip -d data")  # <-
+dist.init_process_group("nccl")
+model = DistributedDataParallel(build())
+""",
+    """
 import torch
 import torch.distributed as dist
 from hosting import Connector
@@ -200,6 +221,17 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+if dist.get_rank() == 0:
+    os.system("tar xf data.tar")
+dist.barrier()
+model = DistributedDataParallel(build())
+""",
     """
 import torch
 import torch.distributed as dist

@@ -135,6 +135,18 @@ def test_no_fact_of_the_environment_shows_it():
 
 FLAGGED = [
     """
+import torch
+from torch.nn import functional as F
+from data import loader, model
+
+model.cuda()
+for images, labels in loader:
+    images = images.cuda()
+    labels.cuda()  # <-
+    loss = F.cross_entropy(model(images), labels.long())
+    loss.backward()
+""",
+    """
 import os, deepspeed, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
@@ -281,6 +293,27 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.nn import functional as F
+from data import loader, model
+
+model.cuda()
+for images, labels in loader:
+    images, labels = images.cuda(), labels.cuda()
+    loss = F.cross_entropy(model(images), labels.long())
+    loss.backward()
+""",
+    """
+import torch
+from data import loader, model
+
+model.cuda()
+for batch in loader:
+    batch.to("cuda")  # transformers' BatchEncoding moves in place
+    loss = model(**batch).loss
+    loss.backward()
+""",
     """
 import torch
 from torch import nn

@@ -407,6 +407,24 @@ def train(model, loader, opt):
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+encoder = DistributedDataParallel(build_encoder().cuda())
+probe = DistributedDataParallel(torch.nn.Linear(8, 2).cuda())
+optimizer = torch.optim.SGD(probe.parameters(), lr=0.1)
+for x, y in loader:
+    with torch.no_grad():
+        features = encoder.module.embed(x)  # it is not trained here
+    loss = torch.nn.functional.mse_loss(probe(features), y)
+    loss.backward()
+    optimizer.step()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch import nn

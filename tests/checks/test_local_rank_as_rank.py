@@ -25,6 +25,38 @@ for epoch in range(3):
 import argparse
 import torch
 import torch.distributed as dist
+from sampling import BalancedSampler  # of another package: what it does with the number is not seen
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", "--local_rank", type=int)
+parser.add_argument("--world", type=int)
+args = parser.parse_args()
+dist.init_process_group("nccl")
+sampler = BalancedSampler(dataset, num_replicas=args.world, rank=args.local_rank)  # <-
+loader = DataLoader(dataset, batch_sampler=sampler)
+dist.destroy_process_group()
+""",
+    """
+import argparse
+import os
+import torch.distributed as dist
+from settings import Config
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", "--local-rank", type=int, default=-1)
+config = Config(parser.parse_args())
+if config.local_rank != -1:
+    config.rank = config.local_rank
+elif "SLURM_PROCID" in os.environ:
+    config.rank = int(os.environ["SLURM_PROCID"])
+dist.init_process_group("nccl", init_method=config.url, world_size=config.size, rank=config.rank)  # <-
+dist.destroy_process_group()
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
 import torch.multiprocessing as mp
 
 def worker(gpu, args):
@@ -161,6 +193,26 @@ from parts import dataset
 sampler = DistributedSampler(dataset, num_replicas=ranks.world_size(), rank=ranks.rank())
 for epoch in range(3):
     sampler.set_epoch(epoch)
+import os
+import torch.distributed as dist
+from sampling import BalancedSampler
+
+dist.init_process_group("nccl")
+sampler = BalancedSampler(dataset, num_replicas=dist.get_world_size(), rank=dist.get_rank())
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch.distributed as dist
+from settings import Config
+
+config = Config()
+if "RANK" in os.environ:
+    config.rank = int(os.environ["RANK"])
+else:
+    config.rank = config.local_rank  # where nobody gives a rank there is one machine
+dist.init_process_group("nccl", world_size=config.size, rank=config.rank)
+dist.destroy_process_group()
 """,
     """
 import torch

@@ -58,6 +58,25 @@ def test_unknown():
 
 FLAGGED = [
     """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+
+def work(rank, args):
+    dist.init_process_group("nccl", "tcp://127.0.0.1:23456", rank=rank, world_size=args.size)
+    torch.cuda.set_device(args.local_rank)  # <-
+    model = DistributedDataParallel(build().cuda())
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    parser.add_argument("--size", type=int, default=2)
+    args = parser.parse_args()
+    mp.spawn(work, nprocs=args.size, args=(args,))
+""",
+    """
 import torch
 from torch import distributed, nn
 from parts import args, factory, grouped, loader
@@ -267,6 +286,43 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+
+def work(rank, args):
+    args.local_rank = rank
+    dist.init_process_group("nccl", "tcp://127.0.0.1:23456", rank=rank, world_size=args.size)
+    torch.cuda.set_device(args.local_rank)
+    model = DistributedDataParallel(build().cuda())
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    parser.add_argument("--size", type=int, default=2)
+    args = parser.parse_args()
+    mp.spawn(work, nprocs=args.size, args=(args,))
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from ours import prepare
+
+def work(rank, args):
+    prepare(rank, args)  # it may give args.local_rank its value
+    torch.cuda.set_device(args.local_rank)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    args = parser.parse_args()
+    mp.spawn(work, nprocs=2, args=(args,))
+""",
     """
 import torch
 import torch.distributed as dist

@@ -2,6 +2,24 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from corpus import reader  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, RandomSampler
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dataset = reader.create("train.txt")
+loader = DataLoader(dataset, sampler=RandomSampler(dataset), batch_size=8)  # <-
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+for epoch in range(3):
+    for batch in loader:
+        model(batch.cuda()).mean().backward()
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torchvision
 from accelerate import Accelerator

@@ -64,6 +64,23 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def begin(path):
+    args = parse(path)
+    if args.dist_url == "env://" and args.world_size == -1:
+        args.world_size = int(os.environ["WORLD_SIZE"])  # of nodes: who starts the script on each sets both
+    mp.spawn(work, nprocs=args.gpus, args=(args,))
+
+def work(gpu, args):
+    if args.dist_url == "env://" and args.rank == -1:
+        args.rank = int(os.environ["RANK"])
+    args.rank = args.rank * args.gpus + gpu
+    dist.init_process_group("nccl", init_method=args.dist_url, world_size=args.world_size, rank=args.rank)
+""",
+    """
 import argparse
 import torch
 import torch.distributed as dist

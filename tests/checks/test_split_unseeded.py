@@ -5,6 +5,26 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, random_split
+
+def run(config):  # an installed command, or another file, calls it
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    train, valid = random_split(read(config), [80, 20])  # <-
+    sampler = DistributedSampler(train)
+    loader = DataLoader(train, sampler=sampler)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    for epoch in range(config.epochs):
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch.cuda()).mean().backward()
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, random_split
 from parts import Genomes, Net, args
 
@@ -231,6 +251,16 @@ main()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, random_split
+
+def run(rank, world_size, data):  # who starts it may have seeded it
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    train, valid = random_split(data, [80, 20])
+""",
     """
 import os, random, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
