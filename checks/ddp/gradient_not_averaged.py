@@ -106,7 +106,14 @@ def code(script: Script) -> Iterator[Finding]:
         if steps and not gradients_divided(script, summed):
             yield _only_summed(summed)
         return
-    if any(call.reached and call.collective and call.loops and not of_numbers(call) for call in script.calls):
+    first = next((call for call in script.methods("backward") if call.reached), None)
+    told = (call for call in script.calls if call.reached and call.collective and call.loops)
+    told = (
+        call
+        for call in told
+        if first is None or call.number > first.number or first.loops[:1] == call.loops[:1]
+    )
+    if not all(of_numbers(call) for call in told):  # before the first backward there are no gradients
         return
     for step in script.methods("step", "optimizer", "scaler"):
         trains = any(c.method == "backward" and c.loops == step.loops for c in script.calls)

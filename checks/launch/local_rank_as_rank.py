@@ -66,7 +66,9 @@ def code(script: Script) -> Iterator[Finding]:
             size = call.value("world_size" if call.given("world_size") else "num_replicas")
             yield check.found(
                 f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
-                severity=Severity.NOTE if size.known is Known.DEVICE_COUNT else Severity.WARNING,
+                severity=Severity.NOTE
+                if size.known is Known.DEVICE_COUNT or _loopback(script, call)
+                else Severity.WARNING,
                 location=call.place,
                 fixes=[RANK],
             )
@@ -107,6 +109,18 @@ def _local(value: Value) -> bool:
     local = [o for o in options if o.known is Known.LOCAL_RANK and o.text not in ONE_MACHINE]
     others = (o for o in options if o.known is not Known.LOCAL_RANK)
     return bool(local) and all(o.known is Known.RANK and o.text == "SLURM_PROCID" for o in others)
+
+
+def _loopback(script: Script, call: Call) -> bool:
+    """Return whether the ranks meet where other machines do not come: at an address of this machine alone."""
+    method = call.value("init_method")
+    given = [str(method.literal if method.is_literal else method.text)]
+    given += [
+        str(c.value("value").literal)
+        for c in script.named("os.environ.__setitem__")
+        if c.variable == "MASTER_ADDR" and not c.rank_conditions
+    ]
+    return any("127.0.0.1" in text or "localhost" in text for text in given)
 
 
 ONE_MACHINE = ("spawn", "%", "current_device")

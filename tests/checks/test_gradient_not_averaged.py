@@ -2,6 +2,24 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = torch.nn.Linear(2, 2).cuda()
+for p in model.parameters():
+    dist.all_reduce(p.data)  # all begin alike
+    p.data /= dist.get_world_size()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    optimizer.zero_grad()
+    model(x.cuda()).mean().backward()
+    optimizer.step()  # <-
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -406,6 +424,27 @@ def train(model, loader, opt):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def together(model):
+    for p in model.parameters():
+        dist.all_reduce(p.data)
+        p.data /= dist.get_world_size()
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    optimizer.zero_grad()
+    model(x.cuda()).mean().backward()
+    optimizer.step()
+    together(model)  # parameters instead of gradients
+dist.destroy_process_group()
+""",
     """
 import os
 import torch

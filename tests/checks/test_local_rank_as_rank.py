@@ -328,3 +328,21 @@ def test_no_more_than_a_note_where_the_world_is_the_gpus_of_one_machine(tmp_path
     path.write_text(ONE_MACHINE)
     (finding,) = (f for f in lint([path]).findings if f.id == "local-rank-as-rank")
     assert finding.severity is Severity.NOTE
+
+
+def test_ranks_that_meet_at_a_loopback_address_are_of_one_machine(tmp_path):
+    """The local rank is all there is where no other machine can come."""
+    path = tmp_path / "train.py"
+    text = """
+import torch
+import torch.distributed as dist
+
+def work(local_rank, size, port):
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", world_size=size, rank=local_rank)
+"""
+    path.write_text(text)
+    [finding] = lint([path], only=["local-rank-as-rank"]).findings
+    assert finding.severity is Severity.NOTE
+    path.write_text(text.replace("127.0.0.1", "10.0.0.7"))
+    [finding] = lint([path], only=["local-rank-as-rank"]).findings
+    assert finding.severity is Severity.WARNING
