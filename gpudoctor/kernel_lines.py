@@ -94,6 +94,14 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
             ),
             _event("nvrm"),
         ),
+        (
+            (
+                r"NVRM: (?:GPU\d+ )?(?:_kgspIsHeartbeatTimedOut: Heartbeat timed out|"
+                r"_kgspLogRpcTimeout: \*+ GSP Timeout|.{0,80}"
+                r"Timeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP)"
+            ),
+            _event("gsp"),
+        ),
         (rf"\bnvidia {PLACE}: .{{0,60}}IO_PAGE_FAULT", _event("iommu")),
         (
             rf"DMAR: \[DMA (?:Read|Write)[^\]]*\] Request device \[?{PLACE}\]?.{{0,80}}fault",

@@ -54,8 +54,10 @@ REBOOT = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where persistence mode is off, or CUDA itself answered in time",
+    symptoms=[r"nvidia-container-cli: (?:detection|initialization) error: driver (?:rpc )?error: timed out"],
+    message="the driver did not answer in time: no container with a GPU can be started, and what calls it hangs",
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
-    fixes=[LEAVE_OUT, LOOK, RESET, REBOOT],
+    fixes=[LEAVE_OUT, LOOK, PERSISTENCE, RESET, REBOOT],
     no_reproduction="needs a GPU whose driver hangs",
 )
 

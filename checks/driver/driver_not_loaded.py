@@ -68,7 +68,7 @@ check = Check(
         r"NVMLError_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED",
         r"The NVIDIA Driver was not detected",  # banner of NVIDIA's containers
         r"(ImportError|OSError): libcuda\.so\.1: cannot open shared object file",
-        r"nvidia-container-cli: initialization error(?!: (?:nvml error: (?:driver/library version|unknown error)|cuda error))",
+        r"nvidia-container-cli: initialization error(?!: (?:nvml error: (?:driver/library version|unknown error)|cuda error|driver (?:rpc )?error: timed out))",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu

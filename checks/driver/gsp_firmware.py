@@ -36,6 +36,9 @@ check = Check(
     symptoms=[
         r"\bRmInitAdapter: Cannot initialize (?P<firmware>GSP) firmware RM",
         r"loading \S{0,80}/(?P<firmware>gsp_\w{1,20}\.bin) failed with error",
+        # with its Xid in the same line it is gpu-xid
+        r"^(?!.*\bXid \().*\bTimeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP\b",
+        r"\b_kgsp(?:IsHeartbeatTimedOut: Heartbeat timed out|LogRpcTimeout: \*+ GSP Timeout)",
     ],
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
     fixes=[
@@ -60,24 +63,30 @@ WITHOUT = Fix(
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """The driver could not start the firmware, so it cannot use the GPU."""
-    message = f"the driver could not start the GPU's firmware ({sighting.groups['firmware']}): it cannot use that GPU"
+    """The driver could not start the firmware, so it cannot use the GPU, or it got no answer."""
+    firmware = sighting.groups.get("firmware")
+    if firmware is None:
+        yield check.found("the GPU's firmware (GSP) stopped answering the driver: what runs there hangs")
+        return
+    message = f"the driver could not start the GPU's firmware ({firmware}): it cannot use that GPU"
     yield check.found(message, severity=Severity.ERROR)
 
 
 @check.environment
 def environment(gpus: Gpus | None, log: KernelLog | None, driver: Driver | None) -> Iterator[Finding]:
-    """The kernel log has Xid 119 or 120."""
+    """The kernel log has Xid 119 or 120, or the driver's own words for a firmware that does not answer."""
     if log is None:
-        if gpus and any(gpu.gsp_firmware for gpu in gpus.read):
+        if gpus is None or any(gpu.gsp_firmware for gpu in gpus.read):
             raise CannotTell("the kernel log, where its Xid 119 would stand, could not be read")
         return
-    events = [event for event in log.of("xid") if event.code in SILENT]
+    events = [event for event in log.of("xid") if event.code in SILENT] or log.of("gsp")
     if not events:
         return
-    where = joined(dict.fromkeys(event.pci_address or "an unknown address" for event in events))
+    named = [event.pci_address for event in events if event.pci_address]
+    where = joined(dict.fromkeys(named or ["an unknown address"]))
+    code = f" (Xid {events[0].code})" if events[0].code else ""
     on = gpus is None or any(gpu.gsp_firmware is not False for gpu in gpus.devices)
     closed = driver is not None and driver.loaded and "Open Kernel Module" not in driver.description
-    message = f"the firmware of the GPU at {where} stopped answering the driver (Xid {events[0].code}): what runs there hangs"
+    message = f"the firmware of the GPU at {where} stopped answering the driver{code}: what runs there hangs"
     fixes = [*check.fixes, *([WITHOUT] if on and closed else [])]
     yield check.found(message, evidence=[event.text for event in events], fixes=fixes)

@@ -24,11 +24,16 @@ root only the first 64 bytes of a device's configuration can be read, and nobody
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count, listed
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count, listed
 from gpudoctor.facts import Gpus, Pci, over_pcie
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[
+        # what NCCL's documentation greps for, without the devices; a whole listing says which bridges they are
+        Symptom(r"\bACSCtl:\s+SrcValid\+ TransBlk", unless=r"\b(?:LnkSta|ACSCap|Kernel driver in use):"),
+    ],
+    message="PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor",
     fixes=[
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and this line",

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudoctor.facts import Pci, PciDevice
+from msgspec.structs import replace
+
+from gpudoctor.facts import Bridge, Pci, PciDevice
 from gpudoctor.facts.pci import ACCELERATORS, GPU_CLASSES
 
 _DEVICE = re.compile(
@@ -21,6 +23,7 @@ _CLASSES = {
     "processing accelerators": "0x1200",
     "audio device": "0x0403",
     "bridge": "0x0680",
+    "pci bridge": "0x0604",
     "usb controller": "0x0c03",
     "serial bus controller": "0x0c80",
 }
@@ -28,6 +31,12 @@ _VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _LINK = re.compile(
     r"Lnk(?P<what>Cap|Sta):.{0,80}?Speed (?P<speed>[\d.]{1,5}) ?GT/s.{0,40}?, Width x(?P<width>\d{1,2})"
 )
+_BUSES = re.compile(
+    r"Bus: primary=\w\w, secondary=(?P<first>[0-9a-f]{2}), subordinate=(?P<last>[0-9a-f]{2})\b"
+)
+# What lets traffic between GPUs turn back: source validation, request and completion redirect, upstream forwarding.
+_ACS = re.compile(r"ACSCtl:\s(?P<on>.*\b(?:SrcValid|ReqRedir|CmpltRedir|UpstreamFwd)\+)?")
+_BRIDGE = "0x0604"
 _NUMA = re.compile(r"NUMA node: (\d{1,4})$")
 _MOST = 4096
 
@@ -69,7 +78,7 @@ def read(lines: Iterable[str]) -> Listing:
                 listing.found.append(current)
         elif current is not None:
             _detail(current, line)
-    if listing.found:
+    if any(device.vendor != "bridge" for device in listing.found):
         listing.pci = _pci(listing.found)
         gpus = [d for d in listing.found if d.vendor == "nvidia" and d.values["device_class"] in GPU_CLASSES]
         listing.drivers = bool(gpus) and any(device.driver_told for device in gpus)
@@ -86,10 +95,12 @@ def _device(match: re.Match[str]) -> _Device | None:
         )
         vendor = "intel" if words.startswith("Intel Corporation") else vendor
     kind = f"0x{match['class']}" if match["class"] else _CLASSES.get(match["kind"].lower(), "")
+    if kind == _BRIDGE:
+        vendor = "bridge"
     if vendor is None or not kind:
         return None
     address = match["address"].lower()
-    if vendor != "nvidia" and (
+    if vendor not in ("nvidia", "bridge") and (
         kind not in ACCELERATORS or (vendor == "intel" and address.endswith("00:02.0"))
     ):
         return None  # an Intel processor's own graphics are no GPU to train on
@@ -105,6 +116,11 @@ def _detail(device: _Device, line: str) -> None:
         device.driver_told = True
     elif line.startswith("Kernel modules: "):
         device.driver_told = True
+    elif device.vendor == "bridge":
+        if match := _BUSES.match(line):
+            device.values.setdefault("buses", (int(match["first"], 16), int(match["last"], 16)))
+        elif match := _ACS.match(line[:300]):
+            device.values.setdefault("acs", match["on"] is not None)
     elif match := _NUMA.match(line):
         device.values.setdefault("numa_node", int(match[1]))
     elif line.startswith(("LnkCap:", "LnkSta:")) and (match := _LINK.match(line[:300])):
@@ -118,4 +134,26 @@ def _pci(found: list[_Device]) -> Pci:
     def of(vendor: str) -> list[PciDevice]:
         return [PciDevice(**device.values) for device in found if device.vendor == vendor]
 
-    return Pci(nvidia=of("nvidia"), amd=of("amd"), intel=of("intel"))
+    return _with_bridges(Pci(nvidia=of("nvidia"), amd=of("amd"), intel=of("intel")), found)
+
+
+def _with_bridges(pci: Pci, found: list[_Device]) -> Pci:
+    """Set the bridges above NVIDIA's GPUs, by the buses that lie below them; root alone sees their access control."""
+    ports = [device.values for device in found if "buses" in device.values]
+    above: dict[str, list[str]] = {}
+    for card in pci.nvidia:
+        domain, bus, _ = card.address.split(":")
+        over = [
+            port
+            for port in ports
+            if port["address"].startswith(f"{domain}:")
+            and port["buses"][0] <= int(bus, 16) <= port["buses"][1]
+        ]
+        over.sort(key=lambda port: int(port["buses"][1] - port["buses"][0]))
+        above[card.address] = [port["address"] for port in over]
+    used = {address for addresses in above.values() for address in addresses}
+    bridges = [
+        Bridge(address=port["address"], acs=port.get("acs")) for port in ports if port["address"] in used
+    ]
+    cards = [replace(card, above=above[card.address]) for card in pci.nvidia]
+    return replace(pci, nvidia=cards, bridges=bridges)

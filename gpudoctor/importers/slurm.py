@@ -46,6 +46,7 @@ def read(lines: Iterable[str]) -> Slurm | None:
     found: dict[str, dict[str, Any]] = {}
     header: list[str] = []
     node: dict[str, Any] | None = None
+    last: dict[str, Any] | None = None
     cut: list[re.Match[str]] = []
     for line in lines:
         if line.count(" ") > 1:
@@ -57,8 +58,11 @@ def read(lines: Iterable[str]) -> Slurm | None:
             name = line[9:].split(maxsplit=1)[0]
             node, header = found.setdefault(name, {}) if len(found) < _MOST else None, []
         elif not line.strip():
-            node, header = None, []
+            node, header, last = None, [], node
             continue
+        elif last is not None and line.startswith("Reason="):
+            node = last  # since 23.02 an empty line stands before it
+        last = None
         if node is not None and "=" in line:
             _described(node, line[:4000])
         elif columns := _header(line):

@@ -9,6 +9,16 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "                ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-": (
+        "PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor"
+    ),
+}
+NOT_THIS = [
+    "                ACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-",
+    "ACSCap: SrcValid+ TransBlk+ ReqRedir+\nACSCtl: SrcValid+ TransBlk- ReqRedir-",
+    "verified that there is no SrcValid+ in lspci's output",
+]
 CHECK = Registry().check("acs-enabled")
 
 

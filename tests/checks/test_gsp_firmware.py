@@ -9,7 +9,11 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gsp-firmware")
 MESSAGE = "the driver could not start the GPU's firmware (GSP): it cannot use that GPU"
+SILENT = "the GPU's firmware (GSP) stopped answering the driver: what runs there hangs"
 EXAMPLES = {
+    "[  84.3] NVRM: GPU6 _kgspLogRpcTimeout: ************ GSP Timeout ************": SILENT,
+    "[  24.3] NVRM: GPU6 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 8127": SILENT,
+    "since the update: Timeout waiting for RPC from GSP! and nothing starts any more": SILENT,
     "[   88.582894] NVRM: GPU6 RmInitAdapter: Cannot initialize GSP firmware RM": MESSAGE,
     "nvidia 0000:01:00.0: loading /lib/firmware/nvidia/570.133.20/gsp_ga10x.bin failed with error -4": MESSAGE.replace(
         "GSP", "gsp_ga10x.bin"
@@ -35,6 +39,14 @@ def test_found():
     opened = Driver(version="580.82.07", description="NVIDIA UNIX Open Kernel Module for x86_64  580.82.07")
     _, [finding] = run(ON, kernel_log=LOG, driver=opened)
     assert not any("NVreg_EnableGpuFirmware=0" in fix.command for fix in finding.fixes)
+
+
+def test_the_drivers_own_words_without_an_xid():
+    silent = KernelEvent(kind="gsp", text="NVRM: GPU6 _kgspLogRpcTimeout: **** GSP Timeout ****")
+    _, [finding] = run(ON, kernel_log=KernelLog(events=[silent]))
+    assert finding.message == (
+        "the firmware of the GPU at an unknown address stopped answering the driver: what runs there hangs"
+    )
 
 
 def test_passes():

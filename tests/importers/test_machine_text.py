@@ -565,3 +565,33 @@ def test_links_without_addresses_do_not_say_that_there_are_none(facts_of):
     assert "interfaces" not in facts_of(links + "CPU(s):   8\n")
     lo, eno1 = facts_of(links + "    inet 10.0.0.4/24 scope global eno1\n")["interfaces"].all
     assert (lo.addresses, eno1.addresses) == ([], ["10.0.0.4"])
+
+
+BRIDGES = """\
+00:01.0 PCI bridge: Intel Corporation Sky Lake-E PCI Express Root Port A (rev 04) (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=16, subordinate=1f, sec-latency=0
+\t\tACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-
+17:08.0 PCI bridge: PLX Technology, Inc. PEX 8747 (rev ca) (prog-if 00 [Normal decode])
+\tBus: primary=17, secondary=18, subordinate=18, sec-latency=0
+\t\tACSCap: SrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+
+\t\tACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+80:01.0 PCI bridge: Intel Corporation Sky Lake-E PCI Express Root Port B (rev 04)
+\tBus: primary=80, secondary=81, subordinate=81, sec-latency=0
+\t\tACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+18:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev a1)
+\tKernel driver in use: nvidia
+19:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev a1)
+\tKernel driver in use: nvidia
+"""
+
+
+def test_the_bridges_above_gpus(facts_of):
+    pci = facts_of(BRIDGES)["pci"]
+    first, second = pci.gpus
+    assert first.above == ["0000:17:08.0", "0000:00:01.0"]
+    assert second.above == ["0000:00:01.0"]
+    assert {bridge.address: bridge.acs for bridge in pci.bridges} == {
+        "0000:00:01.0": False,
+        "0000:17:08.0": True,
+    }
+    assert "pci" not in facts_of(BRIDGES[: BRIDGES.index("18:00.0")] + "GPU 0: NVIDIA A100 (UUID: GPU-1)\n")

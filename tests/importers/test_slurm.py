@@ -102,3 +102,13 @@ slurmctld: node gpu2 returned to service
     assert found["gpu7"].lacking == (7, 8)
     assert {name for name, node in found.items() if node.out} == {"gpu1", "gpu3", "gpu7"}
     assert found["gpu3"].reason == "bad fan"
+
+
+def test_a_reason_below_an_empty_line(facts_of):
+    text = (
+        "NodeName=gpu9 Arch=x86_64\n   State=IDLE+DRAIN Weight=1\n   CurrentWatts=0 AveWatts=0\n   \n"
+        f"   Reason={COUNT} [slurm@2024-12-19T11:03:34]\n"
+    )
+    assert nodes(text, facts_of)["gpu9"].lacking == (7, 8)
+    apart = text.replace("Reason=", "so\n\nReason=")
+    assert nodes(apart, facts_of)["gpu9"].reason == ""

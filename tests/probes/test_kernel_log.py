@@ -76,6 +76,11 @@ def test_every_form_of_a_line(line: str, seconds: float | None) -> None:
             "pt_main_thread[25]: segfault at 7f ip 00 sp 00 error 4 in libnccl.so.2[7f+d3]",
             {"kind": "segfault"},
         ),
+        (
+            "NVRM: GPU6 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 8127 heartbeat 1899",
+            {"kind": "gsp"},
+        ),
+        ("NVRM: GPU1 _kgspLogRpcTimeout: ****** GSP Timeout ******", {"kind": "gsp"}),
         ("worker[25]: segfault at 7f ip 00 sp 00 error 4 in libtorch_cuda.so[7f+d3]", {"process": "worker"}),
         ("nfs: server fs1 not responding, still trying", {"kind": "nfs", "process": "fs1"}),
         (
