@@ -106,6 +106,21 @@ def test_nccl_does_not_warn_of_its_machine_where_a_peer_left(examined):
     assert [f.id for f in report.findings if f.severity is not Severity.NOTE] == []
 
 
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        ("ModuleNotFoundError: No module named 'torch'", "torch-missing"),
+        ("ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package", "torch-shadowed"),
+        ("ImportError: libcudart.so.12: cannot open shared object file: No such file", "torch-import-broken"),
+    ],
+)
+def test_a_list_of_packages_does_not_say_that_torch_can_be_imported(words, id, examined):
+    listed = "$ pip list\nPackage     Version\n----------- -----------\nnumpy       1.26.4\ntorch       2.4.0+cu121\n"
+    assert id in {f.id for f in examined(f"{words}\n\n{listed}").findings}
+    block = BLOCK.format(build="cu121")  # in which torch was imported
+    assert id not in {f.id for f in examined(f"{words}\n\n{block}").findings}
+
+
 def test_a_service_that_a_card_needs_not(examined):
     words = (
         "Job for nvidia-fabricmanager.service failed because the control process exited with error code.\n"
@@ -152,6 +167,8 @@ def test_which_checks_know_a_machine(id, expected, registry):
         ("[9.1] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:762)", "gpu-missing"),
         ("root@4f1c:/# nvidia-smi\nFailed to initialize NVML: Unknown Error", "container-lost-gpu"),
         ("RuntimeError: can't start new thread", "thread-limit"),
+        ("nvidia-container-cli: initialization error: driver rpc error: timed out", "driver-hangs"),
+        ("Failed to initialize NVML: GPU access blocked by the operating system", "wsl-gpu-mode"),
     ],
 )
 def test_what_no_fact_of_another_moment_denies(words, id, examined):

@@ -116,7 +116,7 @@ def environment(
         (gpu.name, gpu.capability or "") for gpu in (gpus.devices if gpus else [])
     ]
     known = [(name, found) for name, text in cards if (found := _capability(text)) is not None]
-    if not cards and gpus is None and torch.cuda_available is None:
+    if not cards and gpus is None and torch.cuda_available is not False:
         raise CannotTell("which GPUs torch sees is not known")
     if not cards:
         return

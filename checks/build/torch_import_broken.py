@@ -150,6 +150,8 @@ def environment(
     """`import torch` raised something, died, or did not come back."""
     if torch.imported:
         yield from _over_another(torch, python, distributions)
+    if torch.named:
+        raise CannotTell("torch is only named: whether it can be imported is not known")
     if torch.imported or _missing(torch) or _hidden(torch):
         return
     if torch.error is not None and "TORCH_DISTRIBUTED_DEBUG must be" in torch.error.message:

@@ -63,6 +63,8 @@ def environment(
     """There is no torch to import, or only an empty folder of its name."""
     if torch.imported is None and torch.error is None and torch.version is None:
         raise CannotTell("whether torch can be imported is not known")
+    if torch.named:
+        raise CannotTell("torch is only named: whether it can be imported is not known")
     patient = python or Python()
     name = patient.executable or "the Python that was examined"
     about = ", ".join(text for text in (patient.version, patient.chosen) if text)

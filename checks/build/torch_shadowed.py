@@ -176,6 +176,8 @@ def environment(
     """`import torch` gives a file that is not torch, or torch meets a file of the user's own."""
     if torch.imported is None and torch.error is None and not torch.shadows:
         raise CannotTell("whether torch can be imported is not known")
+    if torch.named:
+        raise CannotTell("torch is only named: whether it can be imported is not known")
     own = next((s for s in torch.shadows if s.module == "torch"), None)
     if torch.imported and torch.version is not None and not _pretends(torch, own):
         for one in (s for s in torch.shadows if s.module in COMPANIONS):

@@ -54,6 +54,7 @@ REBOOT = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where persistence mode is off, or CUDA itself answered in time",
+    words_stand=True,
     symptoms=[r"nvidia-container-cli: (?:detection|initialization) error: driver (?:rpc )?error: timed out"],
     message="the driver did not answer in time: no container with a GPU can be started, and what calls it hangs",
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],

@@ -44,6 +44,7 @@ MOVE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     symptoms=[
         r"GPU access blocked by the operating system",
         r"NVMLError_OperatingSystem\b|NVML_ERROR_OPERATING_SYSTEM",

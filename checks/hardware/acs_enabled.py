@@ -29,6 +29,7 @@ from gpudoctor.facts import Gpus, Pci, over_pcie
 
 check = Check(
     severity=Severity.WARNING,
+    words_stand=True,
     symptoms=[
         # what NCCL's documentation greps for, without the devices; a whole listing says which bridges they are
         Symptom(r"\bACSCtl:\s+SrcValid\+ TransBlk", unless=r"\b(?:LnkSta|ACSCap|Kernel driver in use):"),

@@ -61,6 +61,7 @@ CALL = r"Call to (?P<call>ibv_(?!query_ece|set_ece|get_async_event|destroy_|clos
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning or a note where NCCL goes over TCP instead",
+    words_stand=True,
     symptoms=[
         r"infiniband (?P<device>mlx\d_\d+): create_mkey_warn",  # the kernel: memory could not be registered
         rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",

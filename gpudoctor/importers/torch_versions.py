@@ -50,6 +50,7 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     """
     found: dict[str, re.Match[str]] = {}
     beside: dict[str, str] = {}
+    ran: set[str] = set()
     last = ""
     for line in lines:
         if "+" in line[:400] and not _WANTED.search(line[:400]):
@@ -58,6 +59,7 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
             printed = _PRINTED.match(line[:80]) if _ASKED in last else None
             if printed is not None:
                 found[printed["version"]] = printed
+                ran.add(printed["version"])
         if "uda" in line[:400].lower() and not (_WANTED.search(line[:400]) or _OF_OTHERS.search(line[:400])):
             beside |= dict(_beside(line[:400]))
         last = line or last
@@ -67,12 +69,13 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
         found = {installed: whole} if whole else {}
     if not found and installed is None and len(beside) == 1:
         [(version, cuda)] = beside.items()
-        return Torch(imported=True, version=version, cuda=cuda)
+        return Torch(imported=True, named=True, version=version, cuda=cuda)
     if len(found) != 1:
         return None
     [match] = found.values()
     return Torch(
         imported=True,
+        named=match["version"] not in ran,
         version=match["version"],
         cuda=built_for(match),
         hip=match["hip"],
