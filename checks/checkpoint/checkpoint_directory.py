@@ -33,7 +33,8 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Argument, Call, Known, Script, Value, of_several, one_alone, origins, same_for_all
 
-NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
+NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata)|(?:model|weight|adapter|optim|state|rng|param|net)[^/'\"\n]{0,80}\.bin|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
+# A file .bin may hold anything: its name must say that it is of a model, or torch.load stand above it.
 # What is still being downloaded is dataset-download-race; tokens are in files such as data/train.bin, dataset-missing.
 TOKENS = r"[^'\"\n]{0,300}\b(?:train|val|valid|validation|test|tokens|corpus)\.bin['\"]"
 QUOTED = rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?!{TOKENS})(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"

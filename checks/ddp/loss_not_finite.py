@@ -49,6 +49,8 @@ check = Check(
         r"\b[Ll]oss is (?P<value>\S.{0,60}?), stopping training",
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
         r"non-finite loss, ending training",
+        # an exception of the script's own, in whatever words
+        r"(?:Error|Exception|Exit): .{0,60}\b[Ll]oss (?:was|became|has become|went|turned|diverged|exploded|is now|got|=|:)(?: (?:to|into))? ?(?P<value>-?(?:nan|NaN|NAN|inf|Inf|not a number|infinite(?! or)))\b",
         r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
         r"The loss returned in \W?training_step\W? is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
         r"Detected nan and/or inf values in ",

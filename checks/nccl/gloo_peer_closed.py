@@ -47,6 +47,11 @@ check = Check(
             r"RuntimeError: (?:Connection reset by peer|Broken pipe)$",
             near=r"[Gg]loo|init_process_group|torch[/\\]distributed",
         ),
+        # torchrun started ranks again, and they read the address of one that had ended with the try before
+        Symptom(
+            rf"connectFullMesh failed with .{{0,200}}Connection refused, remote={PEER}",
+            near=r"Sending process \d+ closing signal|failed \(exitcode: -?\d+\) local_rank: ",
+        ),
         r"an error of type RendezvousConnectionError",
         # the store of rank 0 or of torchrun, in a run without NCCL
         Symptom(

@@ -4,9 +4,9 @@ import functools
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
 
+from gpudoctor.logs.chains import PASSED, Chains
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
     ALIVE,
@@ -47,33 +47,24 @@ SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
-PASSED = re.compile(r"-- Process \d+ terminated with the following error")
-"""What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
 NO_OUTPUT = (IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10)
 """What is no output of a program, as its line begins."""
-LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
+LOGGED = re.compile(
+    r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\b|"
+    # glog's letter, and the names that structlog and logfmt write small
+    r"^\[?[DIWEF](?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:\d\d|\[(?:error|warning|critical|info|debug) *\]|"
+    r"\blevel=(?:error|warn(?:ing)?|critical|fatal|info|debug)\b"
+)
+"""The level in a logger's line."""
 
 
-class Aftermath:
+class Aftermath(Chains):
     """What stands below and above a failure, and whether it ended the process that wrote it."""
 
     def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
-        self.lines, self.raised = lines, raised
-        self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-        for place, line in enumerate(lines):
-            if line.text:
-                self.texts[line.name, line.who].append((place, line.text))
+        super().__init__(lines, raised)
         self.ranks = {line.rank for line in lines if line.rank is not None}
         self.first: dict[tuple[str, str], int] = {}
-        self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
-        for exception in raised:
-            self.spans[exception.line.name, exception.line.who].append(exception)
-
-    def around(self, line: Line, place: int) -> Raised | None:
-        """Return the exception in whose traceback or message a line lies; ``None`` where it lies in none."""
-        spans = self.spans[line.name, line.who]
-        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
-        return spans[at] if at >= 0 and place <= spans[at].last else None
 
     def marked(self, line: Line) -> bool:
         """Return whether torch marks a line as one of an exception that ends a rank."""
@@ -97,12 +88,16 @@ class Aftermath:
     def _ends_uncaught(self) -> bool:
         """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
         final = self.raised[-1] if self.raised else None
-        if final is None or not self._alone or self._caught(final):
+        if final is None:
             return False
-        if not final.at_top and (final.frames or final.told):
-            return False
+        if not self.passed_on_by(final):
+            if not self._alone or self._caught(final):
+                return False
+            if not final.at_top and (final.frames or final.told):
+                return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
-        results = any(is_result(text, beyond_doubt=True) for text in below) or counts_on(below)
+        own = [line.text for at, line in enumerate(self.lines) if at > final.place and self._ordinary(at)]
+        results = any(is_result(text, beyond_doubt=True) for text in own) or counts_on(below)
         return len(below) <= final.last - final.place and not results
 
     def has_results(self, name: str) -> bool:
@@ -148,7 +143,7 @@ class Aftermath:
         if raised.caught or self._came_again(raised):
             return True
         texts = self.texts[raised.line.name, raised.line.who]
-        at = bisect_left(texts, raised.first, key=lambda row: row[0])
+        at = bisect_left(texts, self.first_of_chain(raised).first, key=lambda row: row[0])
         above = [self.lines[place].full for place, _ in texts[max(0, at - 4) : at]]
         passed_on = any(map(PASSED.match, above)) and not any(
             "ProcessRaisedException" in text for text in above

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
     CLOSING,
     ENOUGH,
@@ -26,6 +27,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line, read_lines
+from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.patterns import late_pattern
 
@@ -37,6 +39,8 @@ REPORTED = late_pattern(
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's
+    # an exception's name, and its message behind a blank
+    r"^(?:[a-z_]\w*\.)*[A-Z]\w{2,60}(?:Error|Exception) [\"'(\[]|"
     r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
     r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b|"
     # "error" in other languages
@@ -127,6 +131,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         line = last[at]
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
         return Ending(line.text[:500], telling(lines), certain=certain)
+    if (whole := _of_all(last)) is not None:
+        return Ending(whole.text[:500], [whole])
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
@@ -152,13 +158,44 @@ def _refused(lines: Sequence[Line]) -> Line | None:
     return said[first] if rest else None
 
 
+def _of_all(last: Sequence[Line]) -> Line | None:
+    """Return the line in which a program says last that all of it failed, or was called in a wrong way.
+
+    What stands below may be advice, or how it is called.
+    """
+    for at in reversed(range(len(last))):
+        line = last[at]
+        if is_result(line.text, beyond_doubt=True) and not _says(REPORTED, line):
+            return None
+        if FAILED_AS_A_WHOLE.search(line.text, 0, 400) and not (_harmless(line) or _of_parts(line)):
+            return line
+        used = at + 1 < len(last) and USAGE.match(last[at + 1].text)
+        if used and REPORTED.search(line.text, 0, 400) and not _harmless(line):
+            return line
+        if at < len(last) - 2 * ENOUGH:
+            return None
+    return None
+
+
 def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
     """Return whether what failed was no matter: results stand below it, or the training's good end above a tool's."""
-    if course.has_results(last[at].name):
+    if course.has_results(last[at].name) or _over_and_on(last[at], last[at + 1 : at + 2], course):
         return True
     above = [line.text for line in last[max(0, at - 2) : at]]
     done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)
     return done and TOOL.search(last[at].text) is not None
+
+
+def _over_and_on(line: Line, below: Sequence[Line], course: Timeline) -> bool:
+    """Return whether a program quotes what another one said that failed, and had done so before and gone on."""
+    if not below or not below[0].indent or line.indent:
+        return False
+    kind = shapes([line.text])
+    places = [
+        p for p, x in enumerate(course.lines) if x.name == line.name and not kind.isdisjoint(shapes([x.text]))
+    ]
+    between = course.results[line.name, line.who] if len(places) > 1 else []
+    return any(places[0] < place < places[-1] for place in between)
 
 
 def _failed(line: Line) -> bool:

@@ -1,6 +1,8 @@
 """What tells that a program caught a failure: its own words, a launcher's silence, what it printed next."""
 
+import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import LOGGED, MANY
 from gpudoctor.logs.line_kinds import (
@@ -23,11 +25,17 @@ from gpudoctor.logs.line_kinds import (
     is_result,
     reports_failure,
     tells_of_failure,
+    tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import HEADER, Raised
+
+WARNED = re.compile(
+    r"\bWARN(?:ING)?\b|^\[?W(?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[warning *\]|\blevel=warn(?:ing)?\b"
+)
+"""The level of a logger's line of something that the program does without."""
 
 
 class Handling(Restarts):
@@ -45,23 +53,60 @@ class Handling(Restarts):
         return len(places) - bisect_right(places, raised.place) >= ENOUGH
 
     def _came_before(self, line: Line, place: int) -> bool:
-        """Return whether the one process of a log raised the same again, or had before and printed results below it.
+        """Return whether a process raised the same again, or had before and printed results below it.
 
         How the log ends tells nothing of that: a process that died of it would have died the first time.
         """
         raised = self.around(line, place)
-        if raised is None or not self._alone:
+        if raised is None:
             return False
-        spans = self.spans[line.name, line.who][-MANY:]
+        spans = self._told_by_one(raised)
         same = same_begin(raised, spans)
         if not same or any(one.first > raised.last for one in same):
             return bool(same)
-        below = range(
-            raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
+        if self._good_below(raised, spans) and self._first_ordinary(raised.line) < raised.first:
+            return True
+        heading = self.heading(raised)
+        if heading is None or not (
+            reports_failure(heading.full, heading.text) or WARNED.search(heading.full)
+        ):
+            return False
+        # A handler's words stood above it before, and its process went on.
+        kind = set() if tries_again(heading.text) else shapes([heading.text])
+        alike = (
+            one for one in same if (above := self.heading(one)) and not kind.isdisjoint(shapes([above.text]))
         )
-        good = [p for p in below if self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True)]
-        told = not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
-        return told and self._first_ordinary(line) < raised.first
+        return not self._gave_up(line, place) and any(self._good_below(one, spans) for one in alike)
+
+    def _good_below(self, raised: Raised, spans: Sequence[Raised]) -> bool:
+        """Return whether results stand below an exception, and above the next one of the same process."""
+        end = next((x.first for x in spans if x.first > raised.place), len(self.lines))
+        below = (p for p in range(raised.place + 1, end) if self._ordinary(p))
+        good = [p for p in below if is_result(self.lines[p].text, beyond_doubt=True)]
+        return not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
+
+    def _told_by_one(self, raised: Raised) -> Sequence[Raised]:
+        """Return the exceptions that one process told of: the only one, or the rank whose logger wrote above them."""
+        spans = self.spans[raised.line.name, raised.line.who][-MANY:]
+        if self._alone:
+            return spans
+        heading = self.heading(raised)
+        if raised.line.who or heading is None or not heading.who or not LOGGED.search(heading.full):
+            return []
+        above = [(one, self.heading(one)) for one in spans]
+        return [one for one, head in above if head is not None and head.who == heading.who]
+
+    def _only_warned(self, line: Line, place: int) -> bool:
+        """Return whether a logger wrote an exception that was caught, and calls it no error itself."""
+        raised = self.around(line, place)
+        if raised is None or self.reported > place or self._gave_up(line, place):
+            return False
+        heading = self.heading(raised)
+        level = WARNED.search(heading.full) if heading is not None else None
+        said = level.string[level.end() :] if level is not None else ""
+        return (
+            bool(said) and self.last_of_chain(raised).caught and not (LEFT.search(said) or FELL.search(said))
+        )
 
     def _in_silence(self, line: Line, place: int) -> bool:
         """Return whether a program caught an exception, and torchrun, whose own lines are here, says of no failure.
@@ -113,17 +158,14 @@ class Handling(Restarts):
         raised = self.around(line, place)
         if raised is None or not raised.caught or self.reported > place:
             return False
-        spans = self.spans[line.name, line.who]
-        at = bisect_left(spans, raised.first, key=lambda one: one.first)
-        while at and spans[at].chained:
-            at -= 1
+        outermost = self.first_of_chain(raised)
         texts = self.texts[line.name, line.who]
-        begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
+        begin = bisect_left(texts, outermost.first, key=lambda row: row[0])
         above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
         told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
         if told and ASIDE.search(above[-1]):
             return True
-        leaving = LEAVING.search(spans[at].frames[0].function or "") if spans[at].frames else None
+        leaving = LEAVING.search(outermost.frames[0].function or "") if outermost.frames else None
         return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
 
     def _only_told(self, line: Line, place: int) -> bool:

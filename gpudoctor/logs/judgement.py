@@ -1,11 +1,19 @@
 """What a log comes to: the failures in it, each with the lines that show it, and the one that is the cause."""
 
+import re
+
 from msgspec import Struct
 
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.model import Check, Severity
+
+CRASHED = re.compile(
+    r"segmentation|segfault|SIGSEGV|bus error|SIGBUS|illegal|SIGILL|floating|SIGFPE|killed|SIGKILL|\b9\b|137",
+    re.IGNORECASE,
+)
+"""The signals that end a process which did not end itself, and that no launcher sends to the others."""
 
 
 class Event(Struct):
@@ -30,7 +38,10 @@ class Event(Struct):
 
         Python leaves with 1 after any exception, of a lost connection too: that tells nothing.
         """
-        return self.seen[0].sighting.groups.get("code", "1") not in ("0", "1")
+        groups = self.seen[0].sighting.groups
+        return (
+            groups.get("code", "1") not in ("0", "1") or CRASHED.search(groups.get("signal", "")) is not None
+        )
 
     @property
     def elsewhere(self) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.patterns import late_pattern
 
 PROGRESS = late_pattern(
@@ -25,7 +26,7 @@ SETTLED = late_pattern(
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
-    r"(?:[Aa]s|where|when) (?:expected|planned)\b|"
+    r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
     r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
@@ -214,6 +215,7 @@ FELL = late_pattern(
 )
 """What a program says last that ends because a part of it did."""
 LEFT = late_pattern(
+    rf"{FAILED_AS_A_WHOLE.pattern}|"
     r"\b(?:training|run|job|main|fit|experiment|trainer|script|program|pipeline|worker|rank|process)\b.{0,40}"
     r"\b(?:fail\w*|end(?:s|ed|ing)?|dead|error|exception)\b|^FAILED\b|HYDRA_FULL_ERROR|"
     r"\b(?:crash\w*|abort\w*|exit\w*|quit\w*|fatal|critical|terminat\w*|stopp\w*|died|dying|uncaught|unhandled)\b",
@@ -238,7 +240,7 @@ LISTED = late_pattern(
     r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
 )
 """What stands below an error and lists what it is about: part of the message, and no result."""
-USAGE = late_pattern(r"^[Uu]sage: \S")
+USAGE = late_pattern(r"^[Uu](?:sage|SAGE): \S")
 """How a program begins to say how it is used."""
 OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
 """How a line begins that goes on with a program's options."""
@@ -283,7 +285,7 @@ def tells_of_failure(text: str) -> bool:
     if DATA.search(text) and not REPORT.search(text):
         return False
     told = HARMLESS.sub(" ", text)
-    return any(words.search(told) for words in (NATIVE, STATUS, BAD))
+    return any(words.search(told) for words in (NATIVE, STATUS, BAD, FAILED_AS_A_WHOLE))
 
 
 def reports_failure(full: str, text: str) -> bool:

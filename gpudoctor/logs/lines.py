@@ -7,6 +7,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpudoctor.logs.boxes import unbroken
 from gpudoctor.logs.prefixes import Prefix, habits, read
 from gpudoctor.logs.records import unfolded
 from gpudoctor.text import CONTROL_SEQUENCE
@@ -142,11 +143,15 @@ def read_lines(
     raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, seconds: float | None = None
 ) -> list[Line]:
     """Read numbered raw lines; `rank` and `seconds` are what the file as a whole tells."""
-    shown = [
-        (number, piece)
+    seen = [
+        (number, text)
         for number, whole in raw
         for line in unfolded(whole.rstrip("\r\n"))
         for text in map(unmarked, visible(line))
+    ]
+    shown = [
+        (number, piece)
+        for number, text in unbroken(seen)
         for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
     ]
     also = habits(text for _, text in shown)

@@ -70,6 +70,7 @@ class Timeline(Handling):
             return True
         handled = self._handled(line, place) and not self._over_and_over(line, place)
         handled = handled or self._tried(line, place) or self._aside(line, place)
+        handled = handled or self._only_warned(line, place)
         went_on = self._went_on(line, place) or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
 

@@ -20,6 +20,8 @@ MARKED = late_pattern(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
 """The line of a box's source that was running."""
 GROUP = "|+ "
 """What stands in front of the lines of an exception group."""
+POINTED = late_pattern(r"^\s*> File \"")
+"""loguru's mark of the frame in which an exception was caught (loguru/_better_exceptions.py)."""
 BOX = 12
 """Lines below a box's frame among which its marked line stands."""
 RAISED = late_pattern(
@@ -59,7 +61,12 @@ PYTHONS = late_pattern(r"^[\w./-]*python[\d.]*: Error while finding module speci
 NATIVE = late_pattern(
     r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
 )
-SOURCE = late_pattern(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ |-{2,}> ?\d+ )")
+SOURCE = late_pattern(
+    r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ |"
+    # the values of variables: rich's box inside its box, loguru's below a frame
+    r"│ [│╭╰]|(?:│ *){0,40}└ |"
+    r"-{2,}> ?\d+ )"  # IPython's
+)
 WRAPPERS = late_pattern(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
     r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
@@ -132,6 +139,8 @@ class Raised(Struct):
     """Raised while the interpreter ended, or ignored by Python itself."""
     headed: bool = False
     """The first line of its traceback is here, so that its first frame is the outermost."""
+    pointed: bool = False
+    """A frame is marked as the one that caught it, as loguru does: a handler printed it, and Python none."""
 
     @property
     def wrapper(self) -> bool:
@@ -143,7 +152,7 @@ class Raised(Struct):
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
         if not (self.headed and self.frames):
             return False
-        return (self.frames[0].function or "<module>") not in OUTERMOST or self.tried
+        return (self.frames[0].function or "<module>") not in OUTERMOST or self.tried or self.pointed
 
     @property
     def tried(self) -> bool:
@@ -221,7 +230,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     frames: list[Frame] = []
     first: int | None = None
     chained = late = headed = False
-    last_frame = 0
+    begins = last_frame = 0
     notebook = ""
     shown = -1
     for number, line in enumerate(lines):
@@ -234,7 +243,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             yield Raised(kind, message, line, place, place, places[shown], calls, headed=True)
             continue
         if HEADER.search(text):
-            first, frames, headed = place, [], True
+            first, frames, headed, begins = place, [], True, number
             named = IPYTHON_HEADER.match(text)
             notebook = named["type"] if named else ""
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
@@ -243,6 +252,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late, headed = place, [], False, False, False
+                begins = number
             last_frame = number
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
@@ -269,6 +279,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 chained,
                 late or raised[1] == FORKED,
                 headed,
+                bool(frames) and any(POINTED.match(x.full) for x in lines[begins:number]),
             )
             first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.

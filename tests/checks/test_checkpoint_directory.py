@@ -98,6 +98,7 @@ EXAMPLES = {
 }
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'part-1.bin'",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/img_0001.jpg'",
     "RuntimeError: [enforce fail at inline_container.cc:603] . open file failed with strerror: No space left on device",
     "UserWarning: Checkpoint directory /data/checkpoints exists and is not empty.",

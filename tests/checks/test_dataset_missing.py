@@ -39,6 +39,9 @@ EXAMPLES = {
     "FileNotFoundError: [Errno 2] No such file or directory: 'corpus_text_document.idx'": (
         "the data corpus_text_document.idx is not there for this process, or holds nothing that it can read"
     ),
+    "FileNotFoundError: [Errno 2] No such file or directory: 'part-1.bin'": (
+        "the data part-1.bin is not there for this process, or holds nothing that it can read"
+    ),
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'": (
         "the data data/openwebtext/train.bin is not there for this process, or holds nothing that it can read"
     ),

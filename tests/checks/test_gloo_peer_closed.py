@@ -3,6 +3,14 @@
 MESSAGE = "the connection ended, because that process did: what ended it is in its own output"
 EXAMPLES = {
     (
+        "W1124 06:24:02.654000 26424 torch/distributed/elastic/multiprocessing/api.py:1028] Sending process 26448 closing "
+        "signal SIGTERM\nRuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed "
+        "out connecting: SO_ERROR: Connection refused, remote=[127.0.0.1]:41370$0"
+    ): (
+        "the connection to the rank at 127.0.0.1 ended, because that process did: what ended it is in its own "
+        "output"
+    ),
+    (
         "[rank0]: RuntimeError: [/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by "
         "peer [127.0.0.1]:386. This is typically caused by a remote worker crashing. Check the logs of the remote worker "
         "before reporting an error. GLHF!"

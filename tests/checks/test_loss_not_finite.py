@@ -14,6 +14,9 @@ EXAMPLES = {
         "the loss or a gradient is no longer finite"
     ),
     "RuntimeError: Loss is nan": MESSAGE,
+    "FloatingPointError: loss became nan at iter 4, stopping": MESSAGE,
+    "train.Diverged: no\nValueError: step 7: loss = nan": MESSAGE,
+    "RuntimeError: the training loss has become nan (rank 3)": MESSAGE,
     "AssertionError: the loss of step 12 is not finite": "the loss or a gradient is no longer finite",
     "[rank1]: ValueError: non-finite loss 1e39": "the loss or a gradient is no longer finite",
     '  File "train.py", line 20, in step\n    assert torch.isfinite(loss)\nAssertionError': (

@@ -378,3 +378,18 @@ Thread 0x00007f20e57ceb80 (most recent call first):
     assert explain(dump + failed.format(other.format(-6))).verdict.primary == "silent-hang"
     assert explain(failed.format(other.format(-6))).verdict.primary == "child-segfault"
     assert explain(dump + failed.format(other.format(-11))).verdict.primary == "child-segfault"
+
+
+SRUN = "srun: error: n0: task {}: {}\n"
+
+
+def test_a_task_that_srun_says_was_ended_by_a_signal_is_why_another_one_lost_it():
+    lost = "0: [rank0]: RuntimeError: [gloo/transport/tcp/pair.cc:545] Read error [127.0.0.1]:5: Connection reset\n"
+    steps = "".join(f"{rank}: step {n}\n" for n in range(3) for rank in (0, 1))
+    other = SRUN.format(0, "Exited with exit code 1")
+    for said in ("Segmentation fault", "Bus error", "Illegal instruction (core dumped)"):
+        report = explain(steps + lost + SRUN.format(1, said) + other)
+        assert [finding.id for finding in report.findings[:2]] == ["child-segfault", "gloo-peer-closed"]
+    # It ended itself, as C++ does where a connection is lost.
+    report = explain(steps + lost + SRUN.format(1, "Aborted") + other)
+    assert report.findings[0].id == "gloo-peer-closed"

@@ -302,3 +302,9 @@ def test_a_short_word_for_an_epoch_counts_as_progress():
     text = "no resume: Checkpoint file not found: runs/last.ckpt\n"
     ends = "upload: <class 'TimeoutError'> 30 s\n"
     assert worst(text + "ep 0 0.2\nep 1 -0.1\nep 2 -0.5\n" + ends) is not Severity.ERROR
+
+
+def test_what_is_raised_as_it_should_be_is_no_failure():
+    said = "[1] second init: raised ValueError as it should: trying to initialize the default process group twice!\n"
+    assert worst(said + "[1] 3/3 provoked\n") in (None, Severity.NOTE)
+    assert worst(said.replace("raised ValueError as it should", "ValueError")) is Severity.ERROR

@@ -1,0 +1,45 @@
+"""The message of an exception below a box of rich's, put together where rich broke it between words."""
+
+import re
+from collections.abc import Sequence
+
+BOTTOM = re.compile(r"^ *╰─+╯ *$")
+"""The last line of a box; the exception's name and message stand below it, broken at the box's width."""
+NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)")
+MOST = 20
+"""Lines below a box that may be of the message."""
+
+
+def unbroken(rows: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return numbered lines, those put together that rich broke because the next word did not fit."""
+    whole: list[tuple[int, str]] = []
+    at = 0
+    while at < len(rows):
+        whole.append(rows[at])
+        bottom = BOTTOM.match(rows[at][1]) if "╰─" in rows[at][1] else None
+        at += 1
+        if bottom is not None and at < len(rows) and NAME.match(rows[at][1].lstrip()):
+            end = min(at + MOST, len(rows))
+            whole += _message(rows[at:end], len(bottom[0].rstrip()))
+            at = end
+    return whole
+
+
+def _message(rows: Sequence[tuple[int, str]], width: int) -> list[tuple[int, str]]:
+    """Return the lines below a box of a width, put together; what is indented further begins a line of its own."""
+    found: list[tuple[int, str]] = []
+    margin, last = _indent(rows[0][1]), ""
+    for number, text in rows:
+        body = text[margin:]
+        word = body.split(" ", 1)[0]
+        if found and word and _indent(text) == margin and margin + len(last) + 1 + len(word) > width:
+            between = " " if " " in last else ""  # a word that is longer than the box is cut
+            found[-1] = (found[-1][0], found[-1][1].rstrip() + between + body)
+        else:
+            found.append((number, text))
+        last = body.rstrip()
+    return found
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
