@@ -31,7 +31,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count, listed
-from gpudoctor.facts import Call, CheckpointFile, Known, Script, Value, of_several, one_alone, origins
+from gpudoctor.facts import (
+    Call,
+    CheckpointFile,
+    Condition,
+    Known,
+    Script,
+    Value,
+    of_several,
+    one_alone,
+    origins,
+)
 
 CPU = Fix(
     "Load onto the CPU; load_state_dict copies to where the model is",
@@ -89,7 +99,7 @@ def _loads(script: Script) -> Iterator[Finding]:
         )
         several = of_several(script, call) and not one_alone(call) and not of_data
         # ``if args.gpu is None:`` is a branch for a process that has all GPUs, or none
-        several = several and not any("None" in c.text and not c.negated for c in call.conditions)
+        several = several and not any(_all_gpus(c) for c in call.conditions)
         if not call.given("map_location") or call.arguments["map_location"].text == "None":
             said = "torch.load without map_location asks for the device that each tensor was saved from"
             if several and cuda(script):
@@ -106,6 +116,13 @@ def _loads(script: Script) -> Iterator[Finding]:
             location=call.place,
             fixes=[CPU, OWN_GPU] if several else [CPU],
         )
+
+
+def _all_gpus(test: Condition) -> bool:
+    """Return whether a test holds where a process was given no GPU of its own."""
+    none = re.fullmatch(r"(?P<what>[\w.]+) is (?P<other>not )?None", test.text)
+    of_gpu = none is not None and re.search(r"gpu|device|rank|cuda", none["what"].lower()) is not None
+    return none is not None and of_gpu and bool(none["other"]) is test.negated
 
 
 def _saved_from_cpu(script: Script, load: Call) -> bool:

@@ -213,9 +213,22 @@ def _trains(script: Script, loader: Thing) -> bool:
     for begun in [*script.iterations(loader), *drawn]:
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]
-        if any(c.method == "backward" for c in inside) and any(_wrapped(script, c) for c in inside):
+        backward = [c for c in inside if c.method == "backward"]
+        if backward and (
+            any(_wrapped(script, c) for c in inside) or any(_unseen(script, c) for c in backward)
+        ):
             return True
     return False
+
+
+def _unseen(script: Script, backward: Call) -> bool:
+    """Return whether a loss comes of a function that is not seen, and that is handed the wrapped model."""
+    return any(
+        script.thing(argument.value, "ddp", "fsdp")
+        for call in script.behind(backward.receiver)
+        for argument in call.arguments.values()
+        if not call.receiver.things
+    )
 
 
 def _takes_from(call: Call, loader: Thing) -> bool:

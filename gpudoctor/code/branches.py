@@ -128,10 +128,15 @@ def _merged(
             values.append(before[name])
         elif several and _own(values[1]) and not _own(values[0]):
             values = values[:1]  # the ranks have agreed; where they have not, there is one
-        elif test.text == "Gt" and any(item.may_be(Known.WORLD_SIZE) for item in test.items):
+        elif several or (test.text == "Gt" and any(item.may_be(Known.WORLD_SIZE) for item in test.items)):
             values = [values[0], *(v for v in values[1].possible() if not _alone(v))]
-        elif test.by_rank and then[name] is not before.get(name):
-            values = [values[0], *(v for v in values[1].possible() if not _filled(v, test))]
+        elif test.by_rank and (then[name] is not before.get(name) or _may_lack(then[name])):
+            here = (
+                [v for v in values[0].possible() if not _there(v, test)]
+                if _may_lack(values[0])
+                else values[:1]
+            )
+            values = [*here, *(v for v in values[1].possible() if not _filled(v, test))]
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
         value = _by_rank(value, test)
         if value.known is Known.CHOICE and test.by_rank:
@@ -155,6 +160,18 @@ def _filled(value: Value, test: Value) -> bool:
         return False
     rest = value.sole is not None and value.sole == test.all_but
     return rest or (value.all_but is not None and value.all_but == test.sole)
+
+
+def _may_lack(value: Value) -> bool:
+    return value.may_be(Known.UNBOUND)
+
+
+def _there(value: Value, test: Value) -> bool:
+    """Return whether the ranks that pass a test are those that had a name which others may lack."""
+    if value.known is not Known.UNBOUND:
+        return False
+    sole = value.sole is not None and value.sole == test.sole
+    return sole or (value.all_but is not None and value.all_but == test.all_but)
 
 
 def _alone(value: Value) -> bool:

@@ -143,7 +143,8 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         held = entry(value, attribute)  # a dictionary whose keys are attributes: ``cfg.train.device``
         if held is not None:
             return held
-    by_name = named_value(attribute) if value.known in (Known.UNKNOWN, Known.MAPPING) else None
+    nested = (Known.UNKNOWN, Known.MAPPING, Known.ARGUMENT)  # ``args.dist.local_rank``
+    by_name = named_value(attribute) if value.known in nested else None
     if by_name is not None:
         return by_name
     return replace(part_of(value), text=attribute)

@@ -54,6 +54,19 @@ def test_no_device_no_finding():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from settings import cfg
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+if cfg.finetune is not None:
+    state = torch.load(cfg.finetune)["model"]  # <-
+""",
+    """
 import sys
 import torch
 import torch.distributed as dist

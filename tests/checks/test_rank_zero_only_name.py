@@ -149,6 +149,25 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import torch
+from settings import options, new_folder
+
+args = options()
+if args.local_rank == 0:
+    folder = new_folder()
+distributed = int(os.environ.get("WORLD_SIZE", 1)) > 1
+if distributed:
+    torch.distributed.init_process_group("nccl")
+    if args.local_rank == 0:
+        with open("folder.txt", "w") as f:
+            f.write(folder)
+    else:
+        with open("folder.txt") as f:
+            folder = f.read()
+print(folder)
+""",
+    """
 import torch.distributed as dist
 from torch.utils.tensorboard import SummaryWriter
 from parts import steps

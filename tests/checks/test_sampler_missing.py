@@ -5,6 +5,26 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from corpus import Texts, masked_losses  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+loader = DataLoader(Texts("train.txt"), batch_size=8, shuffle=True)  # <-
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for batch in loader:
+        losses = masked_losses(batch, model)
+        (sum(losses) / 4).backward()
+        optimizer.step()
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from corpus import reader  # of another package
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, RandomSampler

@@ -261,6 +261,22 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from settings import read
+
+cfg = read()
+cfg.dist.distributed = cfg.dist.size > 1
+torch.cuda.set_device(cfg.dist.local_rank)
+model = torch.nn.Linear(2, 2).cuda()
+if cfg.dist.distributed:
+    model = DistributedDataParallel(model)
+for epoch in range(3):
+    if cfg.dist.local_rank == 0:
+        torch.save({"state": model.state_dict()}, f"{epoch}.pt")  # <-
+""",
+    """
+import torch
 from torch.nn.parallel import DistributedDataParallel
 from parts import Net, options, rank, train
 
