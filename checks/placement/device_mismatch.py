@@ -60,7 +60,7 @@ REGISTERED = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning for a tensor that a module keeps as a plain attribute",
+    otherwise="in a script a warning for a tensor that a module keeps as a plain attribute, and for a copy that nobody takes",
     symptoms=[
         # a tensor on meta has no numbers yet: meta-tensor
         rf"Expected all tensors to be on the same device(?!.{{0,60}}\bmeta\b)(, but found at least two devices, {PAIR})?",
