@@ -25,6 +25,8 @@ Or have the script check it: gather the shares: `assert shares[0] != shares[1], 
 import itertools
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Call, Known, Script, Value
 
@@ -64,8 +66,11 @@ def code(script: Script) -> Iterator[Finding]:
         value = call.value("rank")
         if _local(value):
             size = call.value("world_size" if call.given("world_size") else "num_replicas")
+            said = f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again"
+            if call.name in STRIDES:
+                said = f"{call.text} takes its share by the local rank: a second machine takes the same samples again"
             yield check.found(
-                f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
+                said,
                 severity=Severity.NOTE
                 if size.known is Known.DEVICE_COUNT or _loopback(script, call)
                 else Severity.WARNING,
@@ -101,6 +106,10 @@ def _numbered(script: Script) -> Iterator[Call]:
     own = {signature.name for signature in script.signatures}
     told = (c for c in script.calls if {"rank", "num_replicas"} <= {*c.arguments} and c.name not in GLOBAL)
     yield from itertools.islice((c for c in told if c.name.rpartition("::")[2] not in own), 1)
+    for call in script.named("range"):
+        if {"0", "1", "2"} <= {*call.arguments} and call.value("2").known is Known.WORLD_SIZE:
+            arguments = {"rank": call.arguments["0"], "num_replicas": call.arguments["2"]}
+            yield replace(call, arguments=arguments, text=f"range({call.arguments['0'].text}, ...)")
 
 
 def _local(value: Value) -> bool:
@@ -123,6 +132,8 @@ def _loopback(script: Script, call: Call) -> bool:
     return any("127.0.0.1" in text or "localhost" in text for text in given)
 
 
+STRIDES = ("<every nth>", "range")
+"""What takes every n-th sample from a number on."""
 ONE_MACHINE = ("spawn", "%", "current_device")
 """Where a local rank comes from that counts the processes of one script, or is computed from the global one."""
 

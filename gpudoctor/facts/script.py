@@ -120,7 +120,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
     ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
-    ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<discarded>`` for a
+    ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<every nth>`` for one
+    that takes every n-th item from the local rank on, ``<discarded>`` for a
     computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
     ``<yield>`` where a generator hands over under a test,
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``

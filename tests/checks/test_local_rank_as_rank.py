@@ -13,6 +13,26 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+import os
+import torch.distributed as dist
+
+local_rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+mine = sorted(os.listdir("data"))[local_rank :: dist.get_world_size()]  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch.distributed as dist
+
+local_rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+files = sorted(os.listdir("data"))
+for number in range(local_rank, len(files), dist.get_world_size()):  # <-
+    print(files[number])
+dist.destroy_process_group()
+""",
+    """
 from torch.utils.data import DistributedSampler
 from options import opt
 from parts import dataset
@@ -185,6 +205,19 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+
+local_rank, on_this = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+dist.init_process_group("nccl")
+files = sorted(os.listdir("data"))
+here = files[local_rank::on_this]  # what lies on this machine's own disk
+mine = files[dist.get_rank() :: dist.get_world_size()]
+for number in range(dist.get_rank(), len(files), dist.get_world_size()):
+    print(files[number])
+dist.destroy_process_group()
+""",
     """
 from torch.utils.data import DistributedSampler
 import ranks
