@@ -22,6 +22,8 @@ CHARACTERS_MOST = 4_000_000
 _DENIED = re.compile(
     r"[\s>*\u2022-]{0,12}(?:there (?:is|are|was|were) )?(?:no|not a|never an?|without) ", re.IGNORECASE
 )
+# until 2.2 without its name: "[0] include/socket.h:360 WARN Call to connect failed"
+_WARNS = re.compile(r"NCCL WARN |(?:^|\s)[\w/]{1,60}\.(?:h|cu|cc):\d{1,5} WARN ")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def _is_denied(finding: Finding) -> bool:
 def _by_nccl(check: Check, finding: Finding) -> bool:
     """Return whether NCCL itself warns of what the check sees on machines too: an interface, a plug-in, a version."""
     seen = check.family == "nccl" and Source.ENVIRONMENT in check.functions
-    return seen and any("NCCL WARN " in shown.text for shown in finding.evidence)
+    return seen and any(_WARNS.search(shown.text) for shown in finding.evidence)
 
 
 def of_machine(check: Check) -> bool:

@@ -85,12 +85,21 @@ def test_a_training_that_failed_says_nothing_of_the_machine(examined):
         ("Connect to 10.0.0.4<43567> failed : Connection refused", "nccl-interface"),
         ("Mismatched NCCL version detected : rank 0 version 21805 rank 1 version 21704", "nccl-version-mismatch"),
         ("Call to ibv_modify_qp failed with error No such device", "nccl-infiniband"),
+        ("Call to connect failed : Connection timed out", "nccl-interface"),
     ],
 )  # fmt: skip
 def test_nccl_warns_of_its_machine_when_it_starts(warning, id, examined):
     head = "node1:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.3<0>\nNCCL version 2.18.1+cuda12.1\n"
     report = examined(f"{head}node1:1:7 [0] bootstrap.cc:77 NCCL WARN {warning}\n")
     assert [f.id for f in report.findings if f.severity is not Severity.NOTE] == [id]
+
+
+def test_nccl_before_it_wrote_its_name(examined):
+    text = (
+        "node1:1:1 [0] INFO NET : Using interface eth0:10.0.0.3<0>\nNCCL version 2.2.13+cuda9.0\n"
+        "node1:1:7 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out\n"
+    )
+    assert [f.id for f in examined(text).findings if f.severity is not Severity.NOTE] == ["nccl-interface"]
 
 
 def test_the_interface_that_a_variable_names_is_not_there(examined):

@@ -52,7 +52,7 @@ RESET = Fix("If no process holds it: reset the GPU", "sudo nvidia-smi --gpu-rese
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in facts; a note where the GPUs are at work",
+    otherwise="a warning in facts; a note where the GPUs are at work, and for less than a quarter that nobody shows",
     follows=["stray-ranks"],
     symptoms=[
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
@@ -170,9 +170,10 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
     # GPUs that work are in use, and no left-over holds them; who shares the machine expects it.
     busy = all((gpu.utilization_percent or 0) >= BUSY for gpu in hit)
     at_work = ", which are at work" if busy else ""
+    little = all(_little(gpu, held[gpu.index]) for gpu in hit)
     yield check.found(
         f"{amount} held by other processes{at_work}: this launch has less, and runs out of memory earlier",
-        severity=Severity.NOTE if busy else Severity.WARNING,
+        severity=Severity.NOTE if busy or little else Severity.WARNING,
         evidence=[_line(gpu, held[gpu.index]) for gpu in hit],
         fixes=_free(gpus, hit, pids),
     )
@@ -197,7 +198,13 @@ def _held(gpu: Gpu) -> int:
     if by_them >= NOTICEABLE:
         return by_them
     # Held, and by nobody who shows: another container's, or a display's, which takes less.
-    return beyond if beyond >= max(UNSEEN, MUCH * (gpu.memory_bytes or 0)) else 0
+    return beyond if beyond >= UNSEEN else 0
+
+
+def _little(gpu: Gpu, held: int) -> bool:
+    """Return whether nobody shows who holds it, and it is a small part of the GPU's memory."""
+    seen = any(not p.own for p in gpu.processes or ())
+    return not seen and held < MUCH * (gpu.memory_bytes or 0)
 
 
 def _free(gpus: Gpus, hit: list[Gpu], pids: dict[int, str | None]) -> list[Fix]:

@@ -160,7 +160,7 @@ def environment(
 
 def _took(start: NcclStart, launch: Launch | None) -> Iterator[Finding]:
     """NCCL says itself that it took an interface whose address means nothing on another machine."""
-    nodes = max(len(start.taken), (launch.nodes if launch else None) or 1)
+    nodes = max(len(start.taken), (launch.nodes if launch else None) or 1, start.nodes or 1)
     wrong: dict[str, str] = {}
     for host, taken in start.taken.items():
         name, _, address = taken[0].partition(":")

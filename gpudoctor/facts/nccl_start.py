@@ -8,3 +8,5 @@ class NcclStart(Struct, frozen=True, kw_only=True):
 
     taken: dict[str, list[str]] = {}
     """By host: interfaces with their addresses (``eth0:10.0.0.3``) in NCCL's order, that of the set-up first."""
+    nodes: int | None = None
+    """For how many machines the command that started the ranks asks, where the text has it."""

@@ -118,6 +118,12 @@ def test_gpus_that_are_all_at_work_are_a_note(percents, severity):
     assert ("which are at work" in finding.message) == (severity == "note")
 
 
+def test_a_part_that_nobody_shows_is_a_note():
+    _, [finding] = run(one(10))
+    assert (finding.severity.value, finding.message[:8]) == ("note", "9.5 GiB ")
+    assert run(one(4))[0].status is CheckStatus.PASSED
+
+
 def test_passes():
     chosen = {"launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "0"})}
     busy = one(60, GpuProcess(pid=7, memory_bytes=59 * GIB), index=1)

@@ -190,5 +190,10 @@ def test_what_nccl_says_that_it_took(taken, launch, severity) -> None:
         {"pod": ["veth1:10.0.0.3"]},
     ],
 )
-def test_an_interface_that_leads_out(taken) -> None:
+def test_an_interface_that_leads_out(taken: dict[str, list[str]]) -> None:
     assert run(nccl_start=NcclStart(taken=taken))[0].status is CheckStatus.PASSED
+
+
+def test_loopback_between_machines_that_the_command_names() -> None:
+    _, [finding] = run(nccl_start=NcclStart(taken={"a": ["lo:127.0.0.1"]}, nodes=2))
+    assert finding.severity is Severity.WARNING

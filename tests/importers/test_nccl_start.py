@@ -31,3 +31,14 @@ def test_another_network_names_no_interface(facts_of):
     assert "nccl_start" not in facts_of(
         "a:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.3<0>\n"
     )
+
+
+def test_how_many_machines_the_command_is_for(facts_of):
+    command = "$ python3 -m torch.distributed.launch --nnode=2 --node_rank=1 --nproc_per_node=1 train.py\n"
+    assert facts_of(command + DOCKER)["nccl_start"].nodes == 2
+    assert facts_of("add --nnodes=2 to it\n" + DOCKER)["nccl_start"].nodes is None
+
+
+def test_before_it_wrote_its_name(facts_of):
+    text = "a:1:1 [0] INFO NET : Using interface enp3s0:10.0.0.3<0>\nNCCL version 2.2.13+cuda9.0\n"
+    assert facts_of(text)["nccl_start"].taken == {"a": ["enp3s0:10.0.0.3"]}
