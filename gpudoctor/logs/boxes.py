@@ -19,10 +19,20 @@ def unbroken(rows: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
         bottom = BOTTOM.match(rows[at][1]) if "╰─" in rows[at][1] else None
         at += 1
         if bottom is not None and at < len(rows) and NAME.match(rows[at][1].lstrip()):
-            end = min(at + MOST, len(rows))
+            end = _end(rows, at)
             whole += _message(rows[at:end], len(bottom[0].rstrip()))
             at = end
     return whole
+
+
+def _end(rows: Sequence[tuple[int, str]], begin: int) -> int:
+    """Return where the message ends that begins in a row: at a blank line, another box, or left of its margin."""
+    margin = _indent(rows[begin][1])
+    most = range(begin + 1, min(begin + MOST, len(rows)))
+    ends = (
+        at for at in most if not rows[at][1].strip() or _indent(rows[at][1]) < margin or "╭─" in rows[at][1]
+    )
+    return next(ends, most.stop)
 
 
 def _message(rows: Sequence[tuple[int, str]], width: int) -> list[tuple[int, str]]:

@@ -28,7 +28,7 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.recurrence import same_begin, shapes
+from gpudoctor.logs.recurrence import counts_back, numbered, same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import HEADER, Raised
 
@@ -76,7 +76,21 @@ class Handling(Restarts):
         alike = (
             one for one in same if (above := self.heading(one)) and not kind.isdisjoint(shapes([above.text]))
         )
-        return not self._gave_up(line, place) and any(self._good_below(one, spans) for one in alike)
+        told = any(self._good_below(one, spans) and not self._anew_between(one, raised) for one in alike)
+        return told and not self._gave_up(line, place) and not self._said_below(raised)
+
+    def _said_below(self, raised: Raised) -> bool:
+        """Return whether something that is no result stands below an exception: a last word on it, perhaps."""
+        below = (p for p in range(raised.place + 1, len(self.lines)) if self._ordinary(p))
+        rows = (self.lines[p] for p in below if self.lines[p].name == raised.line.name)
+        return any(not is_result(x.text, beyond_doubt=True) or reports_failure(x.full, x.text) for x in rows)
+
+    def _anew_between(self, one: Raised, other: Raised) -> bool:
+        """Return whether a program counted from the beginning again between two exceptions: it tried all again."""
+        above, between = range(max(0, one.first - MANY), one.first), range(one.last + 1, other.first)
+        last = {shape: row for p in above if self._ordinary(p) for shape, row in numbered(self.lines[p].text)}
+        rows = (row for p in between if self._ordinary(p) for row in numbered(self.lines[p].text))
+        return any(shape in last and counts_back(last[shape], row) for shape, row in rows)
 
     def _good_below(self, raised: Raised, spans: Sequence[Raised]) -> bool:
         """Return whether results stand below an exception, and above the next one of the same process."""

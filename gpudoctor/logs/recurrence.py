@@ -11,6 +11,7 @@ from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Raised
 
 DIGITS = re.compile(r"\d+")
+WHOLE = re.compile(r"(?<![\d.:])\d{1,15}(?![\d.:])")
 WORDS = re.compile(r"[A-Za-z]{3}")
 OPENING = 3
 """Lines with text at the beginning of a log among which a program's first words stand."""
@@ -82,6 +83,17 @@ def counts_on(texts: Sequence[str], most: int = 3) -> bool:
             if any(all(b - a == 1 for a, b in itertools.pairwise(column)) for column in columns):
                 return True
     return False
+
+
+def numbered(text: str) -> list[tuple[str, list[int]]]:
+    """Return a line's kind and its whole numbers; nothing of one without words."""
+    whole = [int(number) for number in WHOLE.findall(text)]
+    return [(_shape(text), whole)] if WORDS.search(text) else []
+
+
+def counts_back(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a number of a line is lower than that in the same place of an earlier line of its kind."""
+    return len(before) == len(after) and any(b > a for b, a in zip(before, after, strict=True))
 
 
 def _shape(text: str) -> str:

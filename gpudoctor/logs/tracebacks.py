@@ -140,7 +140,7 @@ class Raised(Struct):
     headed: bool = False
     """The first line of its traceback is here, so that its first frame is the outermost."""
     pointed: bool = False
-    """A frame is marked as the one that caught it, as loguru does: a handler printed it, and Python none."""
+    """It is written as loguru or rich's handler of a logger writes it: Python has not printed it."""
 
     @property
     def wrapper(self) -> bool:
@@ -279,7 +279,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 chained,
                 late or raised[1] == FORKED,
                 headed,
-                bool(frames) and any(POINTED.match(x.full) for x in lines[begins:number]),
+                bool(frames) and any(map(_by_a_handler, lines[begins:number])),
             )
             first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.
@@ -306,6 +306,11 @@ def _debugged(lines: Sequence[Line], number: int) -> tuple[str, list[Frame], int
         elif frames and at > last:
             break
     return message, frames, last
+
+
+def _by_a_handler(line: Line) -> bool:
+    """Return whether a line of a traceback shows that a logger wrote it: loguru's mark, rich's box behind a margin."""
+    return POINTED.match(line.full) is not None or (line.text.startswith("╭─") and line.indent > 0)
 
 
 def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:

@@ -59,14 +59,17 @@ def ranks(*rows):
 
 def test_a_rank_whose_logger_told_of_the_same_before_had_caught_it():
     bad = "[{}] ERROR sample {} has no label\n" + NO_LABEL
-    good = "".join(f"[{n % 2}] INFO sample {n} loss 0.{n}\n" for n in range(10, 30))
-    assert quiet(good + bad.format(1, 3) + good + bad.format(1, 9))
+    good, more = (
+        "".join(f"[{n % 2}] INFO sample {n} loss 0.{n}\n" for n in range(begin, begin + 20))
+        for begin in (10, 30)
+    )
+    assert quiet(good + bad.format(1, 3) + more + bad.format(1, 9))
     # another rank's own, or the first of all, may have ended it
-    assert not quiet(good + bad.format(0, 3) + good + bad.format(1, 9))
+    assert not quiet(good + bad.format(0, 3) + more + bad.format(1, 9))
     assert not quiet(good + bad.format(1, 9))
     # and an attempt after which none follows
     retried = bad.replace("sample {} has no label", "attempt {} of 3 did not work")
-    assert not quiet(good + retried.format(1, 1) + good + retried.format(1, 2))
+    assert not quiet(good + retried.format(1, 1) + more + retried.format(1, 2))
 
 
 def test_what_a_program_quotes_of_another_one_is_no_end_where_it_went_on_from_the_same():
@@ -93,3 +96,27 @@ def test_the_lines_of_a_message_are_no_results_below_it():
     rows = "size\n  Input should be greater than 0 [type=greater_than, input_value=0, input_type=int]\n"
     assert explain(invalid + rows).worst() is Severity.ERROR
     assert explain(STEPS + invalid + STEPS + "saved to model.pt\n").worst() is not Severity.ERROR
+
+
+def test_a_program_that_tries_the_whole_again_and_again_may_have_died_of_the_last():
+    steps = "".join(f"INFO:root:step {n} loss 0.{9 - n}\n" for n in range(4))
+    bad = "ERROR:root:run {} did not work\n" + NO_LABEL
+    tries = steps + bad.format(0) + steps + bad.format(1)
+    assert not quiet(tries)
+    assert not quiet(tries + "no run worked\n")
+    on = "".join(f"INFO:root:step {n} loss 0.{n}\n" for n in range(4, 9))
+    assert quiet(steps + bad.format(0) + on + bad.format(1))
+    assert not quiet(steps + bad.format(0) + on + bad.format(1) + "nothing more is left to read\n")
+
+
+def test_richs_box_behind_a_loggers_margin_was_written_by_a_handler():
+    margin, rule = " " * 20, "─" * 22
+    box = [
+        f"╭{rule} Traceback (most recent call last) {rule}╮",
+        "│ /home/me/a.py:7 in <module>" + " " * 50 + "│",
+    ]
+    rows = [margin + row for row in [*box, "╰" + "─" * 79 + "╯", "ValueError: invalid literal"]]
+    head = "[07:54:01] {} cannot read the override\n"
+    steps = "".join(f"           INFO     epoch {n} bleu 2{n}.0\n" for n in range(3))
+    assert quiet(steps + head.format("WARNING ") + "\n".join(rows) + "\n")
+    assert not quiet(steps + head.format("ERROR   ") + "\n".join(rows) + "\n")

@@ -33,9 +33,7 @@ def test_what_was_got_over_once_is_got_over_again_whatever_the_last_line_reports
     report = explain(good + once + once + last)
     assert [finding.severity for finding in report.findings] == [Severity.WARNING]
     assert "quarantine" in report.findings[0].message
-    # the handler's words stand above it again, and its process had gone on below them
-    assert explain(good + once + bad_record() + last).worst() is Severity.WARNING
-    assert explain(good + bad_record() + last).worst() is Severity.ERROR
+    assert explain(good + once + bad_record() + last).worst() is Severity.ERROR
 
 
 def test_a_record_of_a_logger_is_no_part_of_an_exceptions_message():
