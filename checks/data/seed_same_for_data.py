@@ -95,7 +95,12 @@ def _noise(script: Script) -> Call | None:
 
     Where nothing but noise is learnt from, numbers at random stand for the data: a benchmark or an example.
     """
-    steps = {call.loops for call in script.methods("backward") if call.within("batch")}
+    drawn = [call.loops[-1] for call in script.named("next") if call.loops]  # a batch at a time
+    steps = {
+        call.loops
+        for call in script.methods("backward")
+        if call.within("batch") or any(loop in call.loops for loop in drawn)
+    }
     if len({call.receiver.thing for call in script.methods("__call__") if call.loops in steps}) < 2:
         return None
     for call in script.methods("__call__"):

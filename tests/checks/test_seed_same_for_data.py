@@ -88,6 +88,12 @@ def main(args):
 main(None)
 """,
 ]
+FLAGGED += [  # batches that are taken one at a time
+    FLAGGED[0].replace(
+        "    for x in loader:\n",
+        "    batches = iter(loader)\n    for step in range(1000):\n        x = next(batches)\n",
+    )
+]
 FINE = [
     """
 import os
