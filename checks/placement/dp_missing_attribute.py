@@ -292,6 +292,7 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
 def _by_device_count(made: Call) -> bool:
     """Return whether a model is wrapped where there are several GPUs, and nothing else decides it."""
     tests = [condition for condition in made.conditions if condition.kind == "if"]
+    tests = [test for test in tests if test.negated or not test.text.endswith("cuda.is_available()")]
     if len(tests) != 1 or tests[0].negated:
         return False
     counted = any(item.known is Known.DEVICE_COUNT for item in tests[0].value.items)

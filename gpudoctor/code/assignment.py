@@ -5,8 +5,10 @@ import ast
 from msgspec.structs import replace
 
 from gpudoctor.code.arithmetic import combined, is_text, part_of
+from gpudoctor.code.attributes import of_others
 from gpudoctor.code.configurations import as_configuration
 from gpudoctor.code.dictionaries import filled, opened
+from gpudoctor.code.environment_variables import told
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Argument, Known, Value
@@ -63,7 +65,7 @@ def _depth(value: Value) -> int:
 def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False) -> None:
     """Give a target a value."""
     if isinstance(target, ast.Name):
-        frame.bind(target.id, as_configuration(frame, target.id, value))
+        frame.bind(target.id, as_configuration(frame, target.id, _as_called(target.id, value)))
     elif isinstance(target, (ast.Tuple, ast.List)):
         plain = value.known is Known.SEQUENCE and not value.text and len(value.items) == len(target.elts)
         pairs = _pairs(value, len(target.elts)) or _fields(frame, value, len(target.elts))
@@ -98,6 +100,19 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
                 "value": Argument(value, frame.place(target), ""),
             }
         )  # fmt: skip
+
+
+def _as_called(name: str, value: Value) -> Value:
+    """Return what a name holds that a function of another file hands over: ``rank, world_size = setup()``."""
+    if (
+        value.known is not Known.UNKNOWN
+        or (value.made < 0 and not value.items)
+        or value.by_rank
+        or value.from_data
+    ):
+        return value
+    source = value.items[0] if not value.text and len(value.items) == 1 else value
+    return (told(name) if source.made >= 0 and of_others(source.text) else None) or value
 
 
 def _pairs(value: Value, size: int) -> list[Value]:

@@ -14,7 +14,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """Return what an attribute is where it is read; a property is followed."""
     value = frame.program.evaluate(frame, node.value)
     found = member(frame, value, node.attr)
-    if found.known is Known.SYMBOL and value.known is Known.SYMBOL and _of_others(value.text):
+    if found.known is Known.SYMBOL and value.known is Known.SYMBOL and of_others(value.text):
         found = told(node.attr) or found
     if found.known is Known.DEFINED and value.thing >= 0:
         function = frame.program.defined.get(found.text)
@@ -46,7 +46,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     return found
 
 
-def _of_others(name: str) -> bool:
+def of_others(name: str) -> bool:
     """Return whether a full name is that of something that a file of the user's own makes, which was not given."""
     top, dot, rest = name.partition(".")
     return bool(dot and rest) and top not in LIBRARIES and top not in SPEAKING

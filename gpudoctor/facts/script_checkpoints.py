@@ -84,7 +84,14 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
 
 def _tells(call: Call, around: tuple[Condition, ...], name: str) -> bool:
     """Return whether a test tells a wrapped model from a bare one; one that the wrapper stands under too does not."""
-    tests = [c for c in call.conditions if c.kind == "if" and not c.by_rank and c not in around]
+    same = {
+        (c.text, c.negated) for c in around
+    }  # the flag under which the model is wrapped: it is the wrapper
+    tests = [
+        c
+        for c in call.conditions
+        if c.kind == "if" and not c.by_rank and c not in around and (c.text, c.negated) not in same
+    ]
     if any(c.kind == "except" and c not in around for c in call.conditions):
         return True  # ``try: model.module.state_dict()``
     return any(word in c.text.lower() for c in tests for word in TELLS_WRAPPED if not _of_another(c, name))

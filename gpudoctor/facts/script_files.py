@@ -169,8 +169,18 @@ ONE = late_pattern(
 
 def _single(condition: Condition) -> bool:
     """Return whether a test lets through only what runs as one process: ``world_size <= 1``."""
+    flag = TOGETHER.fullmatch(condition.text) if condition.kind == "if" else None
+    if flag is not None and not condition.value.is_literal:
+        return condition.negated is not bool(flag["not"])
     found = ONE.search(condition.text)
     return found is not None and condition.negated is not bool(found["one"])
+
+
+TOGETHER = late_pattern(
+    r"(?P<not>not )?(?:\w+\.)*(?:(?:is|use|using)_)?(?:ddp|distributed)(?:_(?:enabled|run|mode|training))?",
+    re.I,
+)
+"""A flag that holds where there are several ranks."""
 
 
 TPUS = late_pattern(r"(?:\b|_)(?:tpus?|xla)(?:\b|_)", re.I)

@@ -2,6 +2,28 @@
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+def init(args):
+    if "RANK" not in os.environ:
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+
+args = argparse.ArgumentParser().parse_args()
+init(args)
+model = torch.nn.Linear(2, 2).cuda()
+if args.distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+if args.distributed:
+    torch.save(model.module.state_dict(), "model.pt")  # <-
+""",
+    """
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -110,6 +132,31 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+def init(args):
+    if "RANK" not in os.environ:
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+
+args = argparse.ArgumentParser().parse_args()
+init(args)
+model = torch.nn.Linear(2, 2).cuda()
+if args.distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+if args.distributed:
+    if dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), "model.pt")
+else:
+    torch.save(model.state_dict(), "model.pt")
+""",
     """
 import torch
 import torch.distributed as dist

@@ -40,6 +40,17 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torchvision
+
+model = torchvision.models.resnet18()
+if torch.cuda.is_available():
+    model = model.to("cuda")
+    if torch.cuda.device_count() > 1:
+        model = torch.nn.DataParallel(model)
+torch.save(model.module.state_dict(), "model.pt")  # <-
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

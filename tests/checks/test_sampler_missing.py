@@ -352,6 +352,29 @@ FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, 
 
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, random_split
+from torchvision import datasets
+from utils.distributed import init_workers
+
+rank, size = init_workers("nccl")
+data = datasets.MNIST("data")
+own = random_split(data, [1 / size] * size, generator=torch.Generator().manual_seed(1))[rank]
+loader = DataLoader(own, batch_size=32, shuffle=True)
+model = torch.nn.Linear(784, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for image, label in loader:
+        loss = torch.nn.functional.cross_entropy(model(image), label)
+        optimizer.zero_grad()
+        loss.backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= size
+        optimizer.step()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

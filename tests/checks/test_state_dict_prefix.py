@@ -260,6 +260,31 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+def init(args):
+    if "RANK" not in os.environ:
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+
+args = argparse.ArgumentParser().parse_args()
+init(args)
+model = torch.nn.Linear(2, 2).cuda()
+if args.distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+if args.distributed:
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), "model.pt")  # <-
+else:
+    torch.save(model.state_dict(), "model.pt")
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -646,6 +671,31 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+def init(args):
+    if "RANK" not in os.environ:
+        args.distributed = False
+        return
+    args.distributed = True
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+
+args = argparse.ArgumentParser().parse_args()
+init(args)
+model = torch.nn.Linear(2, 2).cuda()
+if args.distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+if args.distributed:
+    if dist.get_rank() == 0:
+        torch.save(model.module.state_dict(), "model.pt")
+else:
+    torch.save(model.state_dict(), "model.pt")
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel
