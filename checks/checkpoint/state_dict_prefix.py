@@ -35,12 +35,10 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import (
     PREFIXES,
-    TELLS_WRAPPED,
     UNKNOWN,
     Call,
     CheckpointFile,
     Comparison,
-    Condition,
     Format,
     Known,
     Outcome,
@@ -203,15 +201,12 @@ def _lax(call: Call) -> bool:
 def into_wrapper(script: Script) -> Iterator[Finding]:
     """Report a wrapper that is given what the script saves of the model inside it."""
     for call in script.methods("load_state_dict", "ddp", "dp"):
-        wrapper = script.thing(call.receiver, "ddp", "dp")
+        wrapper = script.things[call.receiver.thing] if call.receiver.known is Known.THING else None
         given = call.value("state_dict")
         thing = script.thing(given, "checkpoint")
         made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
         lax = _lax(call)
-        if wrapper is None or made < 0 or lax:
-            continue
-        several = call.receiver.known is not Known.THING  # wrapped where a test holds, and bare else
-        if several and (not call.reached or any(_may_tell(c) for c in call.conditions)):
+        if wrapper is None or wrapper.kind not in ("ddp", "dp") or made < 0 or lax:
             continue
         found = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
         found = [(saved, value) for saved, value in found if same_file(saved, script.calls[made])]
@@ -220,7 +215,6 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
             yield check.found(
                 f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with module., and what "
                 f"line {found[0][0].place} saves has the keys of the model inside it",
-                severity=Severity.WARNING if several else None,
                 location=call.place,
                 fixes=[INSIDE],
             )
@@ -241,11 +235,6 @@ def into_wrapper(script: Script) -> Iterator[Finding]:
                 fixes=[INSIDE],
             )
             return
-
-
-def _may_tell(condition: Condition) -> bool:
-    """Return whether a test may tell a wrapped model from a bare one."""
-    return condition.kind == "except" or any(word in condition.text.lower() for word in TELLS_WRAPPED)
 
 
 def _inside(script: Script, wrapper: Thing, value: Value) -> bool:
