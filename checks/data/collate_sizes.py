@@ -51,6 +51,17 @@ PAD = Fix(
     Kind.EDIT,
     proof="collate_fn=",
 )
+KEYED = Fix(
+    "The samples are dictionaries: pad what differs in size to the longest one of the batch",
+    "def collate(batch):\n"
+    '    rows = torch.nn.utils.rnn.pad_sequence([sample["x"] for sample in batch], batch_first=True)\n'
+    '    return torch.utils.data.default_collate([{**sample, "x": row} for sample, row in zip(batch, rows)])\n\n\n'
+    "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
+    Kind.EDIT,
+    proof="collate_fn=",
+)
+BY_KEY = "key: collate("
+"""What torch's collate function has in its traceback where samples are dictionaries (torch/utils/data/_utils/collate.py)."""
 TOKENS = Fix(
     "Tokens of transformers: pad when the batch is made, and cut what is too long",
     "tokens = tokenizer(text, truncation=True)\n"
@@ -122,7 +133,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "a" in seen:
         said = f"the samples of a batch have different sizes: number {seen['a']} of it [{first}], number {seen['b']} [{second}]"
     ours, theirs = _sizes(first), _sizes(second)
-    fixes = [PAD, TOKENS, FIND]
+    fixes = [KEYED if BY_KEY in sighting.around else PAD, TOKENS, FIND]
     if len(ours) >= 3 or len(theirs) >= 3:
         fixes = [IMAGES, FIND, LISTS]
     elif len(ours) == len(theirs) == 2 and ours[1:] == theirs[1:]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
@@ -90,3 +91,14 @@ NOT_THIS = [
 def test_the_fix_that_fits_comes_first(first, second, words):
     line = f"RuntimeError: stack expects each tensor to be equal size, but got [{first}] at entry 0 and [{second}] at entry 1"
     assert words in matches(line, [CHECK])[0].finding.fixes[0].command
+
+
+def test_samples_that_are_dictionaries_are_padded_by_key():
+    error = "RuntimeError: stack expects each tensor to be equal size, but got [5] at entry 0 and [9] at entry 1\n"
+    keyed = '  File "/venv/torch/utils/data/_utils/collate.py", line 171, in collate\n    key: collate(\n'
+    for text, summary in (
+        (BELOW + error, "Pad the samples"),
+        (BELOW + keyed + error, "The samples are dictionaries"),
+    ):
+        (finding,) = explain("Traceback (most recent call last):\n" + text).findings
+        assert finding.fixes[0].summary.startswith(summary)
