@@ -15,7 +15,9 @@ class _Late:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("_") and attribute != "__version__":  # pytest asks each name for what it wraps
+        if (
+            attribute.startswith("_") and attribute != "__version__"
+        ):  # pytest asks each name for what it wraps
             raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)
 

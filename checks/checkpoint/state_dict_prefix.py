@@ -35,7 +35,6 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import (
     PREFIXES,
-    UNKNOWN,
     Call,
     CheckpointFile,
     Comparison,
@@ -50,7 +49,9 @@ from gpudoctor.facts import (
     copying,
     loads,
     own_file,
+    same_file,
     saved_wrappers,
+    stored,
     strips,
 )
 
@@ -309,25 +310,6 @@ INSIDE = Fix(
     "model.module.load_state_dict(state)",
     Kind.EDIT,
 )
-
-
-def stored(saved: Call, given: Value) -> Value:
-    """Return what a file holds where it is read: all of it, or one of its entries."""
-    whole = saved.value("obj")
-    if not given.text.startswith("checkpoint["):
-        return whole
-    keys = whole.literal if whole.known is Known.MAPPING and isinstance(whole.literal, tuple) else ()
-    return next(
-        (v for k, v in zip(keys, whole.items, strict=False) if f"checkpoint[{k!r}]" == given.text), UNKNOWN
-    )
-
-
-def same_file(saved: Call, read: Call) -> bool:
-    """Return whether a file that is read is surely the one that is saved, by its path."""
-    one, other = saved.arguments.get("f"), read.arguments.get("f")
-    if one is None or other is None or one.text != other.text:
-        return False
-    return one.value.is_literal or "." in one.text or one.text.isupper()
 
 
 @check.log

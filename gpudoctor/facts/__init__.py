@@ -98,7 +98,9 @@ from gpudoctor.facts.script_checkpoints import (
     contents,
     loads,
     own_file,
+    same_file,
     saved_wrappers,
+    stored,
     strips,
 )
 from gpudoctor.facts.script_collectives import Parted, Side, parted, side
@@ -354,6 +356,7 @@ __all__ = [
     "pcie_speed",
     "reads_address",
     "returned",
+    "same_file",
     "same_for_all",
     "saved_wrappers",
     "settings",
@@ -364,6 +367,7 @@ __all__ = [
     "spawns_ranks",
     "starts_several",
     "stays",
+    "stored",
     "strips",
     "summed_tensor",
     "target",

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gpudoctor.facts.script import Argument, Call, Condition, Script
 from gpudoctor.facts.script_files import origins
-from gpudoctor.facts.script_values import Known, Thing, Value
+from gpudoctor.facts.script_values import UNKNOWN, Known, Thing, Value
 
 PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepared": "module."}
 """What a wrapper puts in front of each key of its state dict."""
@@ -154,6 +154,25 @@ def own_file(path: str) -> bool:
     return path[:1] in "'\"" or ("pretrain" not in path and any(word in path for word in AGAIN))
 
 
+def stored(saved: Call, given: Value) -> Value:
+    """Return what a file holds where it is read: all of it, or one of its entries."""
+    whole = saved.value("obj")
+    if not given.text.startswith("checkpoint["):
+        return whole
+    keys = whole.literal if whole.known is Known.MAPPING and isinstance(whole.literal, tuple) else ()
+    return next(
+        (v for k, v in zip(keys, whole.items, strict=False) if f"checkpoint[{k!r}]" == given.text), UNKNOWN
+    )
+
+
+def same_file(saved: Call, read: Call) -> bool:
+    """Return whether a file that is read is surely the one that is saved, by its path."""
+    one, other = saved.arguments.get("f"), read.arguments.get("f")
+    if one is None or other is None or one.text != other.text:
+        return False
+    return one.value.is_literal or "." in one.text or one.text.isupper()
+
+
 def strips(script: Script, prefix: str) -> bool:
     """Return whether a script takes a wrapper's prefix off itself: ``if "module." in key:`` is no call."""
     if prefix in script.spelled:
@@ -167,4 +186,6 @@ def strips(script: Script, prefix: str) -> bool:
     return False
 
 
-__all__ = ["PREFIXES", "SavedWrapper", "contents", "loads", "own_file", "saved_wrappers", "strips"]
+__all__ = [
+    "PREFIXES", "SavedWrapper", "contents", "loads", "own_file", "same_file", "saved_wrappers", "stored", "strips",
+]  # fmt: skip
