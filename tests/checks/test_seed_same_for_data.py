@@ -5,8 +5,7 @@ EXAMPLES = {
 }
 NOT_THIS = ["the ranks draw other random numbers"]
 
-FLAGGED = [
-    """
+OF_NOISE = """
 import os
 import torch
 import torch.distributed as dist
@@ -28,7 +27,9 @@ def main(loader, generator, critic, optimizer):
 if __name__ == "__main__":
     from parts import critic, generator, loader, optimizer
     main(loader, generator, critic, optimizer)
-""",
+"""
+FLAGGED = [
+    OF_NOISE,
     """
 import torch
 import torch.distributed as dist
@@ -89,7 +90,7 @@ main(None)
 """,
 ]
 FLAGGED += [  # batches that are taken one at a time
-    FLAGGED[0].replace(
+    OF_NOISE.replace(
         "    for x in loader:\n",
         "    batches = iter(loader)\n    for step in range(1000):\n        x = next(batches)\n",
     )
