@@ -3,7 +3,8 @@
 ## What happens
 
 "ValueError: batch_size should be a positive integer value, but got batch_size=0" from the DataLoader, or
-"batch_size=16.0". With one process the same script runs.
+"batch_size=16.0". YOLO's trainings refuse it themselves: "batch-size 64 not multiple of GPU count 3". With one process
+the same script runs.
 
 ## Why
 
@@ -28,11 +29,17 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 from gpudoctor.facts import Known, Script
 
+MULTIPLE = Fix(
+    "Give a batch size that all ranks can share evenly: here 24 each",
+    "torchrun --nproc-per-node=2 train.py --batch-size 48",
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a script",
     symptoms=[
         r"batch_size should be a positive integ\w{2,4} value, but got batch_size ?= ?(?P<size>0|\d{1,9}\.\d{1,20})(?![\w.])",
+        r"\bbatch(?:-size |=)(?P<batch>\d{1,9})'? (?:not|must be) (?:a )?multiple of (?P<of>GPU count \d{1,5}|WORLD_SIZE)",  # YOLO
     ],
     fixes=[
         Fix(
@@ -57,8 +64,13 @@ check = Check(
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say whether too little is left, or a fraction came out."""
-    size = sighting.groups["size"]
-    if size == "0":
+    size = sighting.groups.get("size")
+    if size is None:
+        batch, of = sighting.groups["batch"], sighting.groups["of"]
+        yield check.found(
+            f"the batch size of all ranks together, {batch}, cannot be divided by {of}", fixes=[MULTIPLE]
+        )
+    elif size == "0":
         yield check.found("the batch size is 0: mostly it was divided by more ranks than it has samples")
     else:
         yield check.found(

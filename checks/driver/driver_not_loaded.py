@@ -38,7 +38,9 @@ from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity,
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
-GOES_ON = re.compile(r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU")
+GOES_ON = re.compile(
+    r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU|kernel driver does not appear"
+)
 
 LOAD = Fix(
     "Load the driver's module, and see why it was not", "sudo modprobe nvidia && nvidia-smi", Kind.ADMIN
@@ -73,6 +75,7 @@ check = Check(
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
         r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
+        r"kernel driver does not appear to be running on this host",  # TensorFlow, which goes on with the CPU
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],

@@ -13,14 +13,15 @@ IPYTHON = late_pattern(
 )
 """A frame of IPython's: ``File ~/work/engine.py:41, in fit(model)``, ``Cell In[12], line 5``."""
 IPYTHON_OLD = late_pattern(
-    r"^(?P<path>\S{1,300}\.(?:py|py[xd]|pxi)|<[\w-]{1,80}>) in (?P<function>[\w.<>]+)(?:\(.*)?$"
+    r"^\[?(?P<path>[^\s\]]{1,300}\.(?:py|py[xd]|pxi)|<[\w-]{1,80}>)(?P<link>\]\(\S{0,300}\))? in "
+    r"(?P<function><cell line: \d+>|[\w.<>]+)(?:\(.*)?$"
 )
-"""The same before IPython 8: the arrow below it has the number of the line."""
+"""The same before IPython 8, a link in Colab's: the arrow below it has the number of the line."""
 IPYTHON_HEADER = late_pattern(
     r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,80}) {2,}Traceback \(most recent call last\)"
 )
 """IPython names the exception above the frames, and below them again with its message."""
-ARROW = late_pattern(r"^-{2,}> ?(?P<line>\d+) +(?P<text>\S.*)")
+ARROW = late_pattern(r"^-{1,}> ?(?P<line>\d+) +(?P<text>\S.*)")
 """The line of IPython's source that was running."""
 NUMBERED = late_pattern(r"^\d{1,6}(?: |$)")
 """A line of source that IPython shows around it."""
@@ -40,11 +41,19 @@ class Call(NamedTuple):
     """The line of source that was running."""
 
 
+def is_frame(text: str) -> bool:
+    """Return whether a line is a frame as IPython shows it, of any version."""
+    return IPYTHON.match(text) is not None or (" in " in text and IPYTHON_OLD.match(text) is not None)
+
+
 def called(text: str, below: Sequence[Line], *, old: bool) -> Call | None:
     """Return the frame of IPython's that a line is; `old` where IPython has named the exception above it."""
-    frame = IPYTHON.match(text) or (IPYTHON_OLD.match(text) if old else None)
+    frame = IPYTHON.match(text)
     if frame is None:
-        return None
+        frame = IPYTHON_OLD.match(text)
+        old = old or (frame is not None and frame["link"] is not None)
+        if frame is None or not old:
+            return None
     rows = itertools.takewhile(lambda line: not IPYTHON.match(line.text), below)
     arrow = next((found for row in rows if (found := ARROW.match(row.text))), None)
     said = frame.groupdict()

@@ -27,7 +27,7 @@ _ALWAYS = [
     r"(?:rank|Rank|RANK)[ _]?(?P<rank>\d{1,5})(?: ?\||:)[ \t]",
     r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err|diag)>: ?",  # mpirun --tag-output
     r"\[\d+,mpirank:(?P<rank>\d{1,5}),(?P<host>[\w.-]{1,60})\]<std(?:out|err)>: ?",  # SageMaker
-    r"\(\w[\w.:-]{0,60} (?:rank=(?P<rank>\d{1,5}),? ?)?pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\) ?",  # Ray, vLLM
+    r"\((?:\w[\w.:-]{0,60} )?(?:rank=(?P<rank>\d{1,5}),? ?)?pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\) ?",  # Ray, vLLM
     r"\[pod/(?P<host>[\w.-]+)(?:/[\w.-]+)?\] ",  # kubectl logs --prefix
     r"(?P<host>[A-Za-z][\w.]{0,50}[-_]\d{1,4})[ \t]{1,20}\| ?",  # docker compose
     # Kubernetes, ISO 8601, Python's logging, with or without brackets

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gpudoctor.facts import SourceLine
 from gpudoctor.logs.lines import Line, by_process
-from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON, IPYTHON_HEADER, NUMBERED, called
+from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
 from gpudoctor.patterns import late_pattern
 
 # A terminal may have cut the word.
@@ -199,7 +199,7 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
     last: dict[tuple[str, str], deque[int]] = defaultdict(lambda: deque(maxlen=2))
     for place, line in enumerate(lines):
         key = (line.name, line.who)
-        if FRAME.search(line.text) or IPYTHON.match(line.text):
+        if FRAME.search(line.text) or is_frame(line.text):
             frames[key] = line.indent
         elif SOURCE.match(line.text) or (
             key in frames and line.text and (line.indent > frames[key] or NUMBERED.match(line.text))
@@ -233,6 +233,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     begins = last_frame = 0
     notebook = ""
     shown = -1
+    above: Raised | None = None
     for number, line in enumerate(lines):
         text, place = line.text, places[number]
         if not text or number <= shown:
@@ -269,7 +270,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 continue  # what() says more
             last = _end(lines, number)
             begun = place if first is None else first
-            yield Raised(
+            above = Raised(
                 *raised,
                 line,
                 begun,
@@ -281,16 +282,25 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 headed,
                 bool(frames) and any(map(_by_a_handler, lines[begins:number])),
             )
+            yield above
             first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
-    marked = bool(frames) and bool(frames[-1].text) and IPYTHON.match(lines[last_frame].text)
+    marked = bool(frames) and bool(frames[-1].text) and is_frame(lines[last_frame].text)
     stopped = bool(notebook) or len(frames) > (0 if headed or marked else 1)
-    if first is not None and stopped and open_end:
+    if first is not None and stopped and open_end and not _printed_again(frames, first, above):
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         kind = notebook.rpartition(".")[2] or CUT_OFF
         yield Raised(kind, "", line, first, first, places[-1], frames, chained, late, headed)
+
+
+def _printed_again(frames: Sequence[Frame], first: int, above: Raised | None) -> bool:
+    """Return whether a traceback that is cut off begins as the one right above it, from another rank or a log file."""
+    if above is None or above.last + 1 != first:
+        return False
+    begin = [(x.path, x.line) for x in above.frames[: len(frames)]]
+    return begin == [(x.path, x.line) for x in frames]
 
 
 def _debugged(lines: Sequence[Line], number: int) -> tuple[str, list[Frame], int]:

@@ -7,6 +7,15 @@ EXAMPLES = {
     "ValueError: batch_size should be a positive integer value, but got batch_size=16.0": (
         "the batch size is 16.0, and must be a whole number: mostly it was divided with / where // is meant"
     ),
+    "AssertionError: batch-size 20 not multiple of GPU count 8": (
+        "the batch size of all ranks together, 20, cannot be divided by GPU count 8"
+    ),
+    "[rank0]: AssertionError: --batch-size 9 must be multiple of WORLD_SIZE": (
+        "the batch size of all ranks together, 9, cannot be divided by WORLD_SIZE"
+    ),
+    "ValueError: 'batch=18' must be a multiple of GPU count 4. Try 'batch=16' or 'batch=20'": (
+        "the batch size of all ranks together, 18, cannot be divided by GPU count 4"
+    ),
 }
 NOT_THIS = [
     "ValueError: num_samples should be a positive integer value, but got num_samples=0",

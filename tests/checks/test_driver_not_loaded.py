@@ -35,6 +35,10 @@ EXAMPLES = {
     ): MESSAGE,
     "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded": MESSAGE,
     "NVRM: No NVIDIA GPU found.": MESSAGE,
+    (
+        "I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:163] kernel driver does not appear to be running on "
+        "this host (node7): /proc/driver/nvidia/version does not exist"
+    ): MESSAGE,
     "ValueError: Cuda is not available.": (
         "torchrun was to start one process per GPU, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES "
         "hides it, or this torch is a CPU build"

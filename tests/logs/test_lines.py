@@ -32,6 +32,8 @@ def one(text, name="train.log"):
         (f"2026-03-04 05:06:07.123 | ERROR    | {TEXT}", None, None, True),
         (f"05:06:07 {TEXT}", None, None, True),
         (f"(RayTrainWorker pid=4711, ip=10.0.0.4) [rank3]: {TEXT}", 3, "10.0.0.4", False),
+        (f"(pid=4711) {TEXT}", None, None, False),
+        (f"(pid=4711, ip=10.0.0.4) {TEXT}", None, "10.0.0.4", False),
         (f"(Worker_PP1_TP0 pid=4711) ERROR 02-27 00:29:48 [executor.py:863] {TEXT}", None, None, True),
         (f"[pod/train-0/pytorch] {TEXT}", None, "train-0", False),
         (f"  | 2026-03-04T05:06:07.123Z | {TEXT}", None, None, True),

@@ -5,6 +5,7 @@ import pytest
 from gpudoctor import explain
 from gpudoctor.logs.lines import read_lines
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
+from gpudoctor.model import Severity
 
 
 def read(text, name="x"):
@@ -273,3 +274,37 @@ def test_a_debugger_shows_the_innermost_frame_first(word):
     (raised,) = exceptions(read(text))
     assert (raised.type, raised.message, raised.caught) == ("RuntimeError", "the flux is no capacitor", False)
     assert (raised.own.line, raised.own.text) == (40, "step(model)")
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        (
+            "ValueError                                Traceback (most recent call last)\n"
+            "/tmp/ipykernel_9/1234.py in <cell line: 2>()\n      1 rows = load()\n----> 2 fit(rows)\n"
+            "      3 print ('all done')\n\n/opt/lib/engine.py in fit(rows)\n"
+        ),
+        # Colab's, without the words above it
+        (
+            "[/content/fit.py](https://localhost:8080/#) in <cell line: 0>(rows)\n      1 rows = load()\n"
+            "----> 2 fit(rows)\n\n[/opt/lib/engine.py](https://localhost:8080/#) in fit(rows)\n"
+        ),
+    ],
+)
+def test_the_frames_of_cells_and_links_are_a_notebook_s(top):
+    text = (
+        top + "   1040     if rows.bad:\n-> 1041         raise ValueError(\n   1042             'not done'\n"
+    )
+    (raised,) = exceptions(read(text))
+    assert (raised.frames[-1].path, raised.frames[-1].line) == ("/opt/lib/engine.py", 1041)
+    assert explain(text).findings[0].severity is Severity.ERROR
+
+
+def test_a_second_copy_of_a_traceback_that_is_cut_off_is_the_same_failure():
+    head = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    fit()\n'
+    whole = f"{head}ValueError: sampler option is mutually exclusive with shuffle\n"
+    report = explain(f"Initialising\nDone initialising\n{whole}{head}")
+    assert [(x.id, x.severity) for x in report.findings] == [("sampler-shuffle-conflict", Severity.ERROR)]
+    other = head.replace("line 9", "line 12")
+    _, last = exceptions(read(whole + other))
+    assert [frame.line for frame in last.frames] == [12]
