@@ -77,9 +77,9 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
             program.escape(argument.value)
         if receiver.thing >= 0 and argument.value.from_data:
             _kept(frame, receiver.thing)
-    by_some = any(test.by_rank and not test.early for test in frame.conditions)
-    if receiver.thing >= 0 and (by_some or any(of_some(argument) for argument in arguments.values())):
-        if program.things[receiver.thing].kind == "object":
+    if receiver.thing >= 0 and program.things[receiver.thing].kind == "object":
+        by_some = any(test.by_rank and not test.early for test in frame.conditions)
+        if by_some or any(of_some(argument) for argument in arguments.values()):
             program.heap[receiver.thing, TOLD] = FLAG
 
 

@@ -238,9 +238,8 @@ def _deferred(frame: Frame) -> None:
     while program.deferred:
         value, guard = program.deferred.pop(0)
         item = program.defined.get(value.text)
-        if value.made not in program.partials and any(
-            other.text == value.text and other.made in program.partials for other, _ in program.deferred
-        ):
+        plain = program.partials and value.made not in program.partials
+        if plain and any(o.text == value.text and o.made in program.partials for o, _ in program.deferred):
             continue  # what functools.partial makes of it, with some of what it takes, is handed over later
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
             holder = program.bound.get(value.text)
