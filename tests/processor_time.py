@@ -30,9 +30,14 @@ def within(seconds: float, what: str = "") -> Iterator[None]:
         gc.unfreeze()
     used = time.process_time() - begun
     if used > seconds:
-        assert used <= seconds * max(1.0, yardstick() / REFERENCE), (
+        assert used <= seconds * slowness(), (
             f"{used:.2f} s of a processor, {seconds} asked {what}"
         )
+
+
+def slowness() -> float:
+    """Return how many times as long this machine takes, now, as the one that the limits were written on; 1 at least."""
+    return max(1.0, yardstick() / REFERENCE)
 
 
 def yardstick() -> float:

@@ -22,6 +22,7 @@ from gpudoctor.interpreter import Patient, Unusable, choose_patient
 from gpudoctor.registry import Registry
 from gpudoctor.report import ProbeStatus
 from gpudoctor.snapshot import Snapshot
+from tests.processor_time import slowness
 
 PATIENT_TOPICS = ("python", "distributions", "torch", "torchvision")
 
@@ -87,7 +88,9 @@ def examine(registry: Registry) -> Callable[..., Snapshot]:
         ]
         begun = time.monotonic()
         snapshot = collect(probes, patient)
-        assert time.monotonic() - begun < max(p.deadline for p in probes if p.script) + 4
+        took = time.monotonic() - begun
+        longest = max(p.deadline for p in probes if p.script)
+        assert took < longest + 4 or took < longest + 4 * slowness()
         assert {p.name for p in snapshot.probes} == {topic for p in probes for topic in p.topics}
         own = {
             p.name: (p.status, p.reason)
