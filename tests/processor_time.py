@@ -30,9 +30,7 @@ def within(seconds: float, what: str = "") -> Iterator[None]:
         gc.unfreeze()
     used = time.process_time() - begun
     if used > seconds:
-        assert used <= seconds * slowness(), (
-            f"{used:.2f} s of a processor, {seconds} asked {what}"
-        )
+        assert used <= seconds * slowness(), f"{used:.2f} s of a processor, {seconds} asked {what}"
 
 
 def slowness() -> float:
