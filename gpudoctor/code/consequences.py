@@ -36,9 +36,9 @@ def started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argume
     if isinstance(item, Function):
         before = frame.spawned, frame.loops
         frame.spawned, frame.loops = True, ()
-        holder = frame.program.bound.get(target.value.text)
-        self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
-        frame.program.follow(frame, item, self_value, positional, keywords, node)
+        frame.program.follow(
+            frame, item, frame.program.holder(target.value, item), positional, keywords, node
+        )
         frame.spawned, frame.loops = before
 
 
@@ -55,8 +55,7 @@ def called_at_once(
     step = attribute == "step" and name.startswith("torch.optim.")
     if not step and name != "torch.utils.checkpoint.checkpoint":
         return None
-    holder = frame.program.bound.get(first.value.text)
-    self_value = Value(Known.THING, thing=holder) if holder is not None and own.owner else None
+    self_value = frame.program.holder(first.value, own)
     return frame.program.follow(frame, own, self_value, [] if step else rest, {}, node)
 
 

@@ -2,6 +2,8 @@
 
 import ast
 
+from msgspec.structs import replace
+
 from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
@@ -30,17 +32,13 @@ def own_method(frame: Frame, value: Value, name: str) -> Function | None:
 def iterated(frame: Frame, node: ast.AST, over: Value) -> Value:
     """Return what a loop goes through: of an object of the script what its ``__iter__`` returns, in ``zip`` as well."""
     if over.text in _IN_TURN:
-        return over if not any(item.things for item in over.items) else _each(frame, node, over)
+        items = tuple(iterated(frame, node, item) for item in over.items)
+        return over if items == over.items else replace(over, items=items)
     begins = own_method(frame, over, "__iter__")
     if begins is None:
         return over
     result = frame.program.follow(frame, begins, over, [], {}, node)
     return result if result.things or result.items else over
-
-
-def _each(frame: Frame, node: ast.AST, over: Value) -> Value:
-    items = tuple(iterated(frame, node, item) for item in over.items)
-    return Value(text=over.text, items=items, by_rank=over.by_rank, from_data=over.from_data)
 
 
 def asked(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> Value | None:

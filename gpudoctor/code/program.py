@@ -100,6 +100,11 @@ class Program:
         self.defined[name] = item
         return Value(Known.DEFINED, text=name)
 
+    def holder(self, value: Value, item: Function) -> Value | None:
+        """Return the object whose method a function is that was handed over, ``None`` where it is none's."""
+        number = self.bound.get(value.text) if item.owner is not None else None
+        return Value(Known.THING, thing=number) if number is not None else None
+
     def kind(self, value: Value) -> str:
         """Return the kind of the first thing that a value may be, empty where it is none."""
         things = value.things

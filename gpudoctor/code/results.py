@@ -126,7 +126,7 @@ def _of_method(
             drawn = from_data or (receiver.thing, HOLDS) in frame.program.heap
             return Value(Known.TENSOR, by_rank=by_rank, from_data=drawn)
         return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
-    if kind == "loader" and attribute in ("__call__", "__iter__"):
+    if kind == "loader" and attribute == "__call__":
         return receiver
     if kind == "state_dict" and attribute in ("items", "copy"):
         return receiver

@@ -242,8 +242,7 @@ def _deferred(frame: Frame) -> None:
         if plain and any(o.text == value.text and o.made in program.partials for o, _ in program.deferred):
             continue  # what functools.partial makes of it, with some of what it takes, is handed over later
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
-            holder = program.bound.get(value.text)
-            self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
+            self_value = program.holder(value, item)
             caller = Frame(program, frame.file)
             caller.conditions = guard
             caller.deferred = True
