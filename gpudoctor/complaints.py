@@ -10,7 +10,7 @@ from gpudoctor.diagnose import related
 from gpudoctor.facts import Host, Infiniband
 from gpudoctor.guard import parameters
 from gpudoctor.logs.explain import explain
-from gpudoctor.model import Check, Finding, Source, layer
+from gpudoctor.model import Check, Finding, Severity, Source, layer
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report, Result
 from gpudoctor.verdict import conclude
@@ -32,6 +32,8 @@ class Complaints:
 
     findings: list[Finding]
     crashed: list[Result]
+    of_one_program: tuple[str, ...] = ()
+    """Ids of failures in the text that no machine shows."""
 
 
 def read(text: str, name: str, registry: Registry) -> Complaints:
@@ -41,16 +43,20 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
     """
     explained = explain(text[:CHARACTERS_MOST], name=name, checks=registry, source=False)
     checks = {f.id: registry.get(f.id) for f in explained.findings}
-    return Complaints(
-        [
-            replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
-            for f in explained.findings
-            if (check := checks[f.id]) is not None
-            and (of_machine(check) or _by_nccl(check, f))
-            and not _is_denied(f)
-        ],
-        list(explained.with_status(CheckStatus.CRASHED)),
-    )
+    findings = [
+        replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
+        for f in explained.findings
+        if (check := checks[f.id]) is not None
+        and (of_machine(check) or _by_nccl(check, f))
+        and not _is_denied(f)
+    ]
+    shown = {f.id for f in findings}
+    others = [
+        f.id
+        for f in explained.findings
+        if f.severity is Severity.ERROR and f.id not in {*shown, "unrecognised-error"}
+    ]
+    return Complaints(findings, list(explained.with_status(CheckStatus.CRASHED)), tuple(others))
 
 
 def _is_denied(finding: Finding) -> bool:

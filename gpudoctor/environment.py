@@ -153,6 +153,9 @@ def _complained(
 
     found = complaints.read(saved.text, "the text", registry)
     if unrecognised is not None and not found.findings:
+        if found.of_one_program:
+            shown = ", ".join(found.of_one_program[:3])
+            raise BadInput(f"{unrecognised}; what it says of {shown}, gpudoctor explain tells: it reads logs")
         raise unrecognised
     complaints.add(found, report, registry, ids)
 

@@ -10,6 +10,8 @@ starts it shows nothing at all, or ends with a signal before its own first messa
 - A `sitecustomize.py`, `usercustomize.py` or a `.pth` file of an environment runs something that blocks, or ends the
   process.
 - An environment module or container that was changed since: the interpreter's own shared library is of another version.
+- `PYTHONHOME` names the home of another Python, or none: every Python dies before its first line, with "No module named
+  'encodings'". A module or an old `setup.sh` exports it.
 - What was named is a wrapper script, a launcher or another program, and no Python.
 
 ## How to tell
@@ -26,7 +28,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Severity
-from gpudoctor.facts import Python, Silence
+from gpudoctor.facts import Launch, Python, Silence
 
 LOOK = Fix("See whether it starts without site packages", "python -S -c 'print(1)'")
 NETWORK = Fix(
@@ -36,6 +38,7 @@ NETWORK = Fix(
 FRESH = Fix(
     "Make a fresh environment on a local disk", "python3 -m venv /tmp/fresh && /tmp/fresh/bin/python -V"
 )
+HOME = Fix("No virtual or conda environment needs it: do without", "unset PYTHONHOME")
 LEAVE_OUT = Fix(
     "Where a file system hangs: tell the administrators which, and leave this node out meanwhile",
     "sbatch --exclude=NODE job.sh",
@@ -49,7 +52,7 @@ check = Check(
 
 
 @check.environment
-def environment(silence: Silence | None, python: Python | None) -> Iterator[Finding]:
+def environment(silence: Silence | None, python: Python | None, launch: Launch | None) -> Iterator[Finding]:
     """The interpreter that was asked gave no answer at all."""
     if silence is None and python is None:
         raise CannotTell("python: not in this report")
@@ -57,8 +60,10 @@ def environment(silence: Silence | None, python: Python | None) -> Iterator[Find
         executable = shlex.quote(silence.executable)
         look = Fix(LOOK.summary, f"{executable} -S -c 'print(1)'")
         folder = Fix(NETWORK.summary, f'timeout 10 ls -lL "$(dirname {executable})"')
+        home = launch.variables.get("PYTHONHOME") if launch is not None else None
+        said = f"; PYTHONHOME is {home}, where Python looks for its standard library" if home else ""
         yield check.found(
-            f"{silence.executable}: {silence.how}; so nothing is known of its torch",
+            f"{silence.executable}: {silence.how}{said}; so nothing is known of its torch",
             evidence=[Evidence(silence.said, where="standard error")] if silence.said else [],
-            fixes=[look, folder, FRESH, LEAVE_OUT],
+            fixes=[*([HOME] if home else []), look, folder, FRESH, LEAVE_OUT],
         )

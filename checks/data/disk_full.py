@@ -116,6 +116,8 @@ def environment(storage: Storage) -> Iterator[Finding]:
 
 
 def _name(folder: Folder) -> str:
+    if folder.use == "file system":  # one of df's list in a text
+        return "the file system"
     what = folder.variable if folder.variable and folder.use != "home" else folder.use
     return f"the file system of {'the ' if what == folder.use and what != 'home' else ''}{what}"
 

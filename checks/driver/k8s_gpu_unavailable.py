@@ -28,10 +28,25 @@ many GPUs the node has and how many are taken; 0 of them is a matter of device p
 - [kubernetes 97131](https://github.com/kubernetes/kubernetes/issues/97131): UnexpectedAdmissionError, a lost GPU
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Kubernetes
+
+PLUGIN = Fix(
+    "Where a node has 0: see whether NVIDIA's device plugin runs on it, and what it says",
+    "kubectl get pods -A -o wide | grep -i device-plugin",
+    Kind.ADMIN,
+)
+HEALTH = Fix(
+    "On the node: see which GPU it calls unhealthy, and why",
+    "nvidia-smi; sudo dmesg | grep -iE 'xid|nvrm'",
+    Kind.ADMIN,
+)
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where a part of a node's GPUs is left",
     symptoms=[
         r"(?P<nodes>\d+/\d+) nodes are available: .{0,200}Insufficient (?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",
         r"^(?!.*nodes are available: ).*Insufficient (?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",
@@ -61,11 +76,22 @@ check = Check(
         Fix(
             "After UnexpectedAdmissionError: delete the pod; its job makes another", "kubectl delete pod POD"
         ),
-        Fix(
-            "Where a node has 0: see whether NVIDIA's device plugin runs on it, and what it says",
-            "kubectl get pods -A -o wide | grep -i device-plugin",
-            Kind.ADMIN,
-        ),
+        PLUGIN,
     ],
     no_reproduction="needs a Kubernetes cluster",
 )
+
+
+@check.environment
+def environment(kubernetes: Kubernetes) -> Iterator[Finding]:
+    """A node of a pasted ``kubectl describe node`` offers fewer GPUs than it has."""
+    for node in kubernetes.nodes:
+        if node.allocatable >= node.capacity:
+            continue
+        which = f"node {node.name}" if node.name else "the node"
+        if node.allocatable:
+            message = f"{which} has {node.capacity} {node.resource} and gives pods {node.allocatable} of them: the device plugin calls the others unhealthy"
+        else:
+            message = f"{which} has {node.capacity} {node.resource} and gives pods none: the device plugin calls all of them unhealthy, or has stopped"
+        severity = Severity.WARNING if node.allocatable else Severity.ERROR
+        yield check.found(message, severity=severity, fixes=[HEALTH, PLUGIN])

@@ -65,7 +65,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         most[gpu.name] = max(most.get(gpu.name, 0), gpu.sm_clock_max_mhz or 0)
     reasons = {gpu.index: _reason(gpu) or _below_siblings(gpu, most[gpu.name]) for gpu in gpus.read}
     if capped := [gpu for gpu in gpus.read if reasons[gpu.index]]:
-        said = [f"GPU {gpu.index}: {reasons[gpu.index]}" for gpu in capped]
+        said = [f"{gpu.short}: {reasons[gpu.index]}" for gpu in capped]
         message = f"the clocks of {gpus.named(capped)} are held down by a setting: {reasons[capped[0].index]}"
         numbers = gpus.numbers(capped)
         fixes = [

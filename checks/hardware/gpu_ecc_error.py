@@ -136,7 +136,7 @@ def environment(gpus: Gpus | None, log: KernelLog | None, pci: Pci | None) -> It
         yield check.found(message, severity=Severity.NOTE, evidence=[corrected[-1].text], fixes=[LOOK])
     many = [gpu for gpu in gpus.read if (gpu.ecc_corrected or 0) > MANY_CORRECTED]
     if many:
-        said = [f"GPU {gpu.index}: {gpu.ecc_corrected:,} corrected" for gpu in many]
+        said = [f"{gpu.short}: {gpu.ecc_corrected:,} corrected" for gpu in many]
         message = f"{gpus.named(many)}: many memory errors, all of them corrected so far"
         yield check.found(message, severity=Severity.NOTE, evidence=said, fixes=[LOOK])
     elif not asked and not events and not corrected:
@@ -157,10 +157,10 @@ def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
     said = []
     for gpu in ill:
         if gpu.ecc_uncorrected:
-            said.append(f"GPU {gpu.index}: {gpu.ecc_uncorrected} uncorrected since the driver was loaded")
+            said.append(f"{gpu.short}: {gpu.ecc_uncorrected} uncorrected since the driver was loaded")
         if _worn(gpu):
             passed = "SRAM Threshold Exceeded, " if gpu.sram_threshold_exceeded else "SRAM errors: "
-            said.append(f"GPU {gpu.index}: {passed}{gpu.sram_uncorrected_aggregate or 'some'} in all")
+            said.append(f"{gpu.short}: {passed}{gpu.sram_uncorrected_aggregate or 'some'} in all")
     total = sum(gpu.ecc_uncorrected or 0 for gpu in ill)
     what = (
         count(total, "memory error") + " that could not be corrected"

@@ -106,7 +106,7 @@ def environment(gpus: Gpus | None, log: KernelLog | None, pci: Pci | None) -> It
                 f"export CUDA_VISIBLE_DEVICES={rest}",
             )
             fixes = [left, *fixes]
-        said = [f"GPU {gpu.index}: {gpu.errors[0] if gpu.errors else 'no handle'}" for gpu in gone]
+        said = [f"{gpu.short}: {gpu.errors[0] if gpu.errors else 'no handle'}" for gpu in gone]
         many = len(gone) > 1
         answers = "do not answer any more" if many else "does not answer any more"
         message = (

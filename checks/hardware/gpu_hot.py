@@ -58,7 +58,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     reasons = {gpu.index: _reason(gpu) for gpu in gpus.read}
     hot = [gpu for gpu in gpus.read if reasons[gpu.index]]
     if hot:
-        said = [f"GPU {gpu.index}: {reasons[gpu.index]}" for gpu in hot]
+        said = [f"{gpu.short}: {reasons[gpu.index]}" for gpu in hot]
         verb = "is" if len(hot) == 1 else "are"
         message = (
             f"{gpus.named(hot)} {verb} too hot: {reasons[hot[0].index]}; the clocks fall, and all ranks wait"

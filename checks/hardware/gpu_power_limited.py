@@ -57,7 +57,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
             raise CannotTell("NVML does not tell the power limits")
         return
     said = [
-        f"GPU {gpu.index}: {gpu.power_limit_watts:.0f} of {gpu.power_limit_default_watts:.0f} W"
+        f"{gpu.short}: {gpu.power_limit_watts:.0f} of {gpu.power_limit_default_watts:.0f} W"
         for gpu in limited
     ]
     lowest = min(limited, key=_share)

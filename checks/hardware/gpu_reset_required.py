@@ -96,11 +96,11 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     closed = "nothing can run there before" if wanted - set(LATER) else "until then peer access is limited"
     severity = Severity.ERROR if wanted - set(LATER) else Severity.WARNING
     said = [
-        f"GPU {gpu.index}: recovery action {gpu.recovery_action}"
+        f"{gpu.short}: recovery action {gpu.recovery_action}"
         for gpu in needy
         if gpu.recovery_action not in (None, "none")
     ]
-    said += [f"GPU {gpu.index}: {error}" for gpu in needy if gpu.reset_required for error in gpu.errors[:1]]
+    said += [f"{gpu.short}: {error}" for gpu in needy if gpu.reset_required for error in gpu.errors[:1]]
     message = f"{gpus.named(needy)} {verb} {words}: {closed}"
     yield check.found(message, severity=severity, evidence=said, fixes=_fixes(gpus, needy, wanted))
 

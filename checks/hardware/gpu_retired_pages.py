@@ -57,7 +57,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     waiting = [gpu for gpu in gpus.read if gpu.retired_pages_pending]
     if many:
         most = max(gpu.retired_pages or 0 for gpu in many)
-        said = [f"GPU {gpu.index}: {gpu.retired_pages} retired pages" for gpu in many]
+        said = [f"{gpu.short}: {gpu.retired_pages} retired pages" for gpu in many]
         full = most >= FULL
         why = (
             "there is room for 64: the next failing page stays in use"

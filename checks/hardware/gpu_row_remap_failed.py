@@ -63,7 +63,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         failed = [gpu for gpu in worn if gpu.remapped_rows and gpu.remapped_rows.failed]
         some = failed or worn
         what = reasons[some[0].index]
-        said = [f"GPU {gpu.index}: {reasons[gpu.index]}" for gpu in worn]
+        said = [f"{gpu.short}: {reasons[gpu.index]}" for gpu in worn]
         message = f"{gpus.named(some)}: {what}"
         grave = failed or any(gpu.remapped_rows and gpu.remapped_rows.uncorrectable > MANY for gpu in worn)
         severity = Severity.ERROR if grave else Severity.WARNING

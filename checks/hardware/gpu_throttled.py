@@ -131,7 +131,7 @@ def environment(gpus: Gpus, pci: Pci | None, measurements: Measurements | None) 
             else ""
         )
         heat = f", {gpu.temperature_celsius} °C" if gpu.temperature_celsius is not None else ""
-        said.append(f"GPU {gpu.index}: {', '.join(held[gpu.index])}{clock}{heat}")
+        said.append(f"{gpu.short}: {', '.join(held[gpu.index])}{clock}{heat}")
     worst = next(reason for reason in PROTECTING if any(reason in held[gpu.index] for gpu in slowed))
     verb = "is" if len(slowed) == 1 else "are"
     message = f"{gpus.named(slowed)} {verb} slowed down to protect the hardware: {PROTECTING[worst]}; all ranks wait for the slowest"

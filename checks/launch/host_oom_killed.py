@@ -32,7 +32,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
-from gpudoctor.facts import Host, KernelLog, Launch
+from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
@@ -64,6 +64,10 @@ LOOK = Fix(
 LIMIT = Fix(
     "Where the host has memory left (<refused>): see whether a limit on addresses (virtual memory) is set in the job",
     "ulimit -a",
+)
+IN_POD = Fix(
+    "Raise the pod's limit: resources.limits.memory in its specification",
+    "kubectl explain pod.spec.containers.resources",
 )
 IN_DOCKER = Fix(
     "In docker: raise the container's limit",
@@ -148,8 +152,14 @@ HOUR = 3600
 
 
 @check.environment
-def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch | None) -> Iterator[Finding]:
-    """The kernel killed something in this control group, or a Python process on this machine."""
+def environment(
+    host: Host | None, kernel_log: KernelLog | None, launch: Launch | None, kubernetes: Kubernetes | None
+) -> Iterator[Finding]:
+    """The kernel killed something in this control group, or a Python process on this machine, or a pod's container."""
+    for name in kubernetes.oom_killed if kubernetes is not None else []:
+        message = f"Kubernetes says OOMKilled of the container{f' {name}' if name else ''}: it reached the pod's limit on memory, or the node's memory ran out"
+        yield check.found(message, severity=Severity.WARNING, fixes=[MAPPED, FEWER_WORKERS, IN_POD])
+        return
     group = host.cgroup if host else None
     if (group is None or group.oom_kills is None) and kernel_log is None:
         raise CannotTell("neither the control group's counters nor the kernel log could be read")

@@ -43,6 +43,7 @@ from gpudoctor.facts.interface_choice import (
 )
 from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
+from gpudoctor.facts.kubernetes import Kubernetes, KubernetesNode
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.measurements import (
     Collective,
@@ -239,6 +240,8 @@ __all__ = [
     "Key",
     "KeyGroup",
     "Known",
+    "Kubernetes",
+    "KubernetesNode",
     "Launch",
     "Library",
     "Limit",

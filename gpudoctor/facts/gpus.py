@@ -67,6 +67,8 @@ class Gpu(Struct, frozen=True, kw_only=True):
 
     index: int
     """NVML's index: PCI bus order."""
+    unnumbered: bool = False
+    """A text does not show which GPU this is; the index is none that NVML gave."""
     name: str = ""
     uuid: str = ""
     capability: str | None = None
@@ -186,8 +188,15 @@ class Gpu(Struct, frozen=True, kw_only=True):
         return BOARD.search(self.name) is not None
 
     @property
+    def short(self) -> str:
+        """Which GPU it is, in a row of several: ``GPU 3``."""
+        return "the GPU" if self.unnumbered else f"GPU {self.index}"
+
+    @property
     def place(self) -> str:
         """Which GPU it is, in words: ``GPU 3 (0000:3b:00.0)``."""
+        if self.unnumbered:
+            return "a GPU (the text does not show which)"
         return f"GPU {self.index} ({self.pci_address})" if self.pci_address else f"GPU {self.index}"
 
 
@@ -269,7 +278,7 @@ class Gpus(Struct, frozen=True, kw_only=True):
 
     def numbers(self, some: list[Gpu]) -> str:
         """Return the numbers of GPUs as nvidia-smi takes them: ``0,3``."""
-        return ",".join(str(gpu.index) for gpu in some)
+        return ",".join("NUMBER" if gpu.unnumbered else str(gpu.index) for gpu in some)
 
     def without(self, some: list[Gpu]) -> str:
         """Return the numbers of the others that can be read, as CUDA_VISIBLE_DEVICES takes them."""

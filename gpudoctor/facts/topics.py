@@ -7,6 +7,7 @@ from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
+from gpudoctor.facts.kubernetes import Kubernetes
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.nccl_start import NcclStart
 from gpudoctor.facts.ranks import Ranks
@@ -33,6 +34,7 @@ PASTED: dict[str, type[Struct]] = {
     "slurm": Slurm,
     "container_start": ContainerStart,
     "nccl_start": NcclStart,
+    "kubernetes": Kubernetes,
 }
 """Topics that are read of other tools' output alone."""
 

@@ -14,6 +14,7 @@ from gpudoctor.importers.machine_text import read as read_machine
 from gpudoctor.importers.report import read as read_report
 from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
 from gpudoctor.importers.ticket import read as read_ticket
+from gpudoctor.importers.unread import why
 from gpudoctor.report import Report
 from gpudoctor.snapshot import Snapshot
 
@@ -66,8 +67,7 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
     snapshot = read_machine(text, topics)
     if snapshot is None:
         raise Unrecognised(
-            "neither a gpudoctor report nor collect_env output, nor that of nvidia-smi, lspci, dmesg, ip, df, pip, "
-            "conda or sinfo, and no words of a failure that a machine shows",
+            why(text),
             Imported(nothing(topics), None, text),
         )
     return Imported(snapshot, None, text)

@@ -22,7 +22,8 @@ def merged(known: list[Gpu], more: Iterable[Gpu]) -> list[Gpu]:
     for gpu in more:
         place = _place(result, gpu)
         if place is not None:
-            result[place] = _joined(result[place], gpu)
+            # of the only one there is no doubt
+            result[place] = _joined(result[place], replace(gpu, unnumbered=False) if len(known) == 1 else gpu)
         elif all(other.index != gpu.index for other in result):
             result.append(gpu)
     return sorted(result, key=lambda gpu: gpu.index)
@@ -82,5 +83,7 @@ def _joined(known: Gpu, more: Gpu) -> Gpu:
         changes[name] = value
     if len(more.name) < len(known.name):
         changes.pop("name", None)
+    if known.unnumbered and not more.unnumbered:
+        changes["unnumbered"] = False
     changes["errors"] = list(dict.fromkeys([*known.errors, *more.errors]))
     return replace(known, **changes)

@@ -6,14 +6,16 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from gpudoctor.facts import ContainerStart, Host, Infiniband
-from gpudoctor.importers import host_commands, rdma_words
+from gpudoctor.importers import docker_info, host_commands, numa_layout, rdma_words, shell_answers
 
 
 def whole(
     known: Struct | str | None, pieces: list[str], adapters: Infiniband | None, start: ContainerStart | None
 ) -> Host | None:
     """Add to the host of a block, `known`, what the rest of the text says; ``None`` where nothing says anything."""
-    host = _filled(known, host_commands.read(pieces))
+    host = known if isinstance(known, Host) else None
+    for reader in (host_commands, shell_answers, docker_info, numa_layout):
+        host = _filled(host, reader.read(pieces))
     more: dict[str, Any] = {}
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
         more = {"shm_bytes": start.shm_bytes, "container": start.engine}
@@ -35,11 +37,13 @@ def _rdma(host: Host | None, pieces: list[str]) -> dict[str, Any]:
     return {"rdma": layers, "limits": limits}
 
 
-def _filled(known: Struct | str | None, more: Host | None) -> Host | None:
+def _filled(known: Host | None, more: Host | None) -> Host | None:
     """Add to what is known of the machine what the other commands say and it does not."""
-    if not isinstance(known, Host) or more is None:
-        return known if isinstance(known, Host) else more
-    changes = {}
+    if known is None or more is None:
+        return known or more
+    changes: dict[str, Any] = {}
+    if known.limits and more.limits:
+        changes["limits"] = more.limits | known.limits
     for field in fields(Host):
         if getattr(known, field.name) in (None, "", {}) and getattr(more, field.name) not in (None, "", {}):
             changes[field.name] = getattr(more, field.name)

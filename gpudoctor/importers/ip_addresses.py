@@ -1,4 +1,4 @@
-"""``ip addr`` and ``ifconfig -a`` -> network interfaces."""
+"""``ip addr``, ``ip -br addr`` and ``ifconfig -a`` of today and of net-tools 1 -> network interfaces."""
 
 import re
 from collections.abc import Iterable
@@ -11,6 +11,14 @@ _IP = re.compile(
 )
 _IFCONFIG = re.compile(
     r"(?P<name>[\w.-]{1,32}): flags=\d{1,6}<(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,100})"
+)
+# net-tools 1: "eth0      Link encap:Ethernet  HWaddr …", and some lines below "UP BROADCAST RUNNING  MTU:1500"
+_ENCAPSULATED = re.compile(r"(?P<name>[\w.-]{1,32})\s+Link encap:(?P<encapsulation>\w[\w ]{2,30})")
+_FLAGS = re.compile(r"(?P<flags>(?:[A-Z]{2,12} )*(?:[A-Z]{2,12}) )\s?MTU:(?P<mtu>\d{1,6})")
+# "eno1             UP             10.1.4.7/24 fe80::ae1f:6bff:fe00:1122/64"
+_BRIEF = re.compile(
+    r"(?P<name>[\w.-]{1,32})(?:@\S{1,32})?\s+(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)"
+    r"(?P<addresses>(?:\s+[0-9a-fA-F.:]{2,45}/\d{1,3}(?: metric \d{1,6})?)*)$"
 )
 _MTU = re.compile(r"\bmtu (\d{1,6})")
 _ADDRESS = re.compile(r"inet6? (?:addr:)?(?P<address>[0-9a-fA-F.:]{2,45})(?:/\d{1,3})?(?: |$)")
@@ -40,21 +48,42 @@ def read(lines: Iterable[str]) -> Interfaces | None:
     found: dict[str, dict[str, Any]] = {}
     current: dict[str, Any] | None = None
     for line in lines:
-        if "<" in line and (match := _IP.match(line) or _IFCONFIG.match(line)):
-            name = match["name"]
-            if name in found or len(found) >= _MOST:
-                current = None
-                continue
-            current = found[name] = _interface(
-                name, match.groupdict().get("index"), match["flags"].split(","), match["rest"]
-            )
-        elif current is not None and line.startswith("inet") and len(current["addresses"]) < 64:
+        begun = _begun(line)
+        if begun is not None:
+            known = begun["name"] in found or len(found) >= _MOST
+            current = None if known else found.setdefault(begun["name"], begun)
+        elif current is None:
+            continue
+        elif line.startswith("inet") and len(current["addresses"]) < 64:
             current["addresses"] += [match["address"] for match in [_ADDRESS.match(line[:200])] if match]
+        elif "MTU:" in line and (match := _FLAGS.match(line[:200])):
+            flags = match["flags"].split()
+            current |= {"up": "UP" in flags, "running": "RUNNING" in flags, "mtu": int(match["mtu"])}
     if not any(values["loopback"] for values in found.values()):
         return None
     if not any(values["addresses"] for values in found.values()):
         return None  # "ip link" shows none of them, which is not that there are none
     return Interfaces(all=[Interface(**values) for values in found.values()])
+
+
+def _begun(line: str) -> dict[str, Any] | None:
+    """Return the interface that a line begins, in any of the forms; ``None`` for any other line."""
+    if "<" in line and (match := _IP.match(line) or _IFCONFIG.match(line)):
+        return _interface(
+            match["name"], match.groupdict().get("index"), match["flags"].split(","), match["rest"]
+        )
+    if "Link encap:" in line and (match := _ENCAPSULATED.match(line[:200])):
+        loopback = match["encapsulation"].startswith("Local Loopback")
+        return _interface(match["name"], None, ["LOOPBACK"] if loopback else [], "")
+    if ("/" in line or "DOWN" in line) and (match := _BRIEF.match(line[:1000])):
+        name, state = match["name"], match["state"]
+        # of loopback, and of what has no link to lose, the kernel says UNKNOWN
+        flags = ["UP", "LOWER_UP"] if state in ("UP", "UNKNOWN") else []
+        found = _interface(name, None, flags + (["LOOPBACK"] if name == "lo" else []), f"state {state}")
+        return found | {
+            "addresses": [word.partition("/")[0] for word in match["addresses"].split() if "/" in word]
+        }
+    return None
 
 
 def _interface(name: str, index: str | None, flags: list[str], rest: str) -> dict[str, Any]:

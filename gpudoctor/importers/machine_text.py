@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Launch, Pci, Raised, Torch
+from gpudoctor.facts import Cuda, Distribution, Driver, Gpu, Gpus, Launch, Pci, Raised, Torch
 from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
@@ -15,6 +15,7 @@ from gpudoctor.importers import (
     container_commands,
     dcgm,
     deepspeed_env,
+    disks,
     driver_reports,
     framework_env,
     gpu_mentions,
@@ -26,6 +27,7 @@ from gpudoctor.importers import (
     ip_addresses,
     kernel_log,
     kohya_env,
+    kubernetes,
     lightning_env,
     lspci,
     nccl_start,
@@ -47,7 +49,11 @@ from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 NOT_THERE = "not in the text"
-_LISTED = re.compile(r"\(UUID: (?:GPU|MIG)-")
+_LISTED = re.compile(
+    r"\(UUID: (?:GPU|MIG)-"
+    # as collect_env quotes it, where nothing else of that is there
+    r"|GPU \d{1,3}: (?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID)[ -][\w.+ -]{2,60}$"
+)
 Found = dict[str, Struct | str | None]
 
 
@@ -162,6 +168,8 @@ class _Pasted:
             "interfaces": ip_addresses.read(self.pieces),
             "slurm": slurm.read(self.pieces),
             "nccl_start": nccl_start.read(self.pieces),
+            "kubernetes": kubernetes.read(self.pieces),
+            "storage": disks.read(self.pieces),
             "host": host_merging.whole(found.get("host"), self.pieces, self.adapters, self.start),
             "launch": self._launch(found),
             **installed_packages.read(self.pieces, found),
@@ -171,8 +179,9 @@ class _Pasted:
         known = found.get("gpus")
         own = known.devices if isinstance(known, Gpus) else []
         devices = gpu_merging.merged(own, self.table.devices)
-        if not devices and "gpus" not in found:
-            devices = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
+        if all(gpu.unnumbered for gpu in devices) and "gpus" not in found:
+            shown = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
+            devices = gpu_merging.merged(shown, devices)
         devices = gpu_merging.merged(gpu_merging.merged(devices, self.links), dcgm.read(self.pieces))
         devices = nvidia_smi.read_processes(self.pieces, devices)
         # Without a handle for one of them nvidia-smi shows none of the others.
@@ -219,7 +228,10 @@ class _Pasted:
     def _torch(self) -> Torch | None:
         """Read what torch said, and which one it is, in a text that holds no block of fields."""
         said = self.said
-        named = torch_versions.read(self.pieces, package_lists.read(self.pieces))
+        listed = package_lists.read(self.pieces)
+        named = torch_versions.read(self.pieces, listed) or _of_conda(
+            listed, package_lists.build(self.pieces)
+        )
         caught = torch_messages.import_error(self.pieces)
         if said is None and named is not None and caught and _of_a_library(caught[0]):
             # a list of packages names a torch whose import the same text shows to fail
@@ -256,6 +268,14 @@ class _Pasted:
         if not isinstance(known, Launch):
             return more if more.variables else None
         return Launch(variables={**more.variables, **known.variables})
+
+
+def _of_conda(listed: list[Distribution], build: str | None) -> Torch | None:
+    """Return the torch of a list whose build names the CUDA that it is for, or none; of two nobody knows which."""
+    versions = [d.version for d in listed if d.name == "torch"]
+    if build is None or len(versions) != 1:
+        return None
+    return Torch(imported=True, named=True, version=versions[0], cuda=None if build == "cpu" else build)
 
 
 def _of_a_library(error: Raised) -> bool:

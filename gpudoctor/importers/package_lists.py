@@ -26,6 +26,12 @@ _TYPED = re.compile(
 )
 _FROZEN_ENOUGH = 8
 """Fewer lines of ``name==1.2`` may be what somebody asks for, and not what is installed."""
+_COMMAND = re.compile(r"\bpip3? (?:list|freeze)\b")
+_ALONE = 3
+"""So many of them, and nothing else in the text but the command, are its output."""
+_CONDA_TORCH = re.compile(
+    r"pytorch\s+\d\S{0,40}\s+(?:py\d\.\d{1,2}_(?:cuda(?P<dotted>\d{1,2}\.\d)|cpu)|(?:cuda(?P<plain>\d{3})|cpu_|py\d\S{0,20}_cpu))"
+)
 _MOST = 2000
 
 
@@ -36,7 +42,7 @@ def read(lines: Iterable[str]) -> list[Distribution]:
     """
     found: list[Distribution] = []
     frozen: list[Distribution] = []
-    kind, rows = "", 0
+    kind, rows, others = "", 0, False
     for line in lines:
         if kind:
             row = _ROW.match(line[:300])
@@ -53,7 +59,21 @@ def read(lines: Iterable[str]) -> list[Distribution]:
         elif "==" in line and (row := _FROZEN.match(line[:200])):
             rows += 1
             frozen += _entry(row, conda=False)[: _MOST - len(frozen)]
-    return found or (frozen if rows >= _FROZEN_ENOUGH else [])
+        elif line and not others and " @ " not in line and not _COMMAND.search(line[:200]):
+            others = True
+    return found or (frozen if rows >= _FROZEN_ENOUGH or (rows >= _ALONE and not others) else [])
+
+
+def build(lines: Iterable[str]) -> str | None:
+    """Return for which CUDA conda built the torch of its list: ``11.8``, or ``cpu``; ``None`` where it does not say.
+
+    ``pytorch   2.0.1   py3.10_cuda11.8_cudnn8.7.0_0   pytorch``, conda-forge's ``cuda118_py310h…``, ``cpu_generic_…``
+    """
+    for line in lines:
+        if line.startswith("pytorch ") and (match := _CONDA_TORCH.match(line[:300])):
+            told = match["dotted"] or match["plain"]
+            return "cpu" if told is None else told if "." in told else f"{told[:-1]}.{told[-1]}"
+    return None
 
 
 def typed(lines: Iterable[str]) -> list[Distribution]:

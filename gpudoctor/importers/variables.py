@@ -52,7 +52,7 @@ _OF_JOB = {
 }
 _PRINTED = re.compile(r"(?:env|printenv)(?: ?\||$| [A-Z])")
 _ENOUGH = 3
-"""So many variables in a row are a block of ``env``; fewer may be lines of a script."""
+"""So many variables in a row are a block of ``env``; fewer may be lines of a script, where others stand beside them."""
 
 
 def assigned(line: str) -> tuple[str, str] | None:
@@ -74,7 +74,9 @@ def read(lines: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     run: dict[str, str] = {}
-    talks, enough = False, _ENOUGH
+    lines = list(lines)
+    alone = all(assigned(line) is not None for line in lines if line)
+    talks, enough = False, 1 if alone else _ENOUGH
     for line in _with_end(lines):
         given = assigned(line) if "=" in line[:100] and not line.startswith("export ") else None
         if given is not None and "$(" not in given[1] and "`" not in given[1]:

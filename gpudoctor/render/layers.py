@@ -79,7 +79,7 @@ def describe_gpus(gpus: Gpus) -> str:
         parts.append(f"{least} NVLinks each" if least == most else f"{least} to {most} NVLinks")
     elif any(pair.path.startswith("NV") for pair in gpus.pairs):
         parts.append("NVLink")
-    elif len(gpus.devices) > 1 and not linked and (gpus.read or gpus.pairs):
+    elif not linked and any(pair.path for pair in gpus.pairs):
         parts.append("no NVLink")
     return ", ".join(parts)
 

@@ -1,6 +1,6 @@
 """host-oom-killed: in logs and in facts."""
 
-from gpudoctor.facts import Cgroup, Host, KernelEvent, KernelLog
+from gpudoctor.facts import Cgroup, Host, KernelEvent, KernelLog, Kubernetes
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -231,3 +231,10 @@ def test_passes():
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
     assert run(host=Host())[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_container_that_kubernetes_calls_killed():
+    snapshot = Snapshot({"kubernetes": Kubernetes(oom_killed=["trainer"])})
+    _, [finding] = examine(Registry().check("host-oom-killed"), Source.ENVIRONMENT, snapshot)
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("Kubernetes says OOMKilled of the container trainer: ")

@@ -1,4 +1,12 @@
-"""k8s-gpu-unavailable: seen in logs."""
+"""k8s-gpu-unavailable: in logs, and of a node that ``kubectl describe`` shows."""
+
+import pytest
+
+from gpudoctor.facts import Kubernetes, KubernetesNode
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "Kubernetes does not give the pod its GPUs"
 EXAMPLES = {
@@ -27,3 +35,18 @@ NOT_THIS = [
     "nvidia.com/gpu: 8",
     "exceeded quota: team-a, requested: pods=1, used: pods=10, limited: pods=10",
 ]
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "found"),
+    [
+        (8, []),
+        (7, [(Severity.WARNING, "node gpu-1 has 8 nvidia.com/gpu and gives pods 7 of them")]),
+        (0, [(Severity.ERROR, "node gpu-1 has 8 nvidia.com/gpu and gives pods none")]),
+    ],
+)
+def test_a_node_that_offers_fewer_than_it_has(allocatable, found):
+    node = KubernetesNode(name="gpu-1", resource="nvidia.com/gpu", capacity=8, allocatable=allocatable)
+    snapshot = Snapshot({"kubernetes": Kubernetes(nodes=[node])})
+    _, findings = examine(Registry().check("k8s-gpu-unavailable"), Source.ENVIRONMENT, snapshot)
+    assert [(f.severity, f.message.partition(":")[0]) for f in findings] == found

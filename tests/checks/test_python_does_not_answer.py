@@ -1,6 +1,6 @@
 """python-does-not-answer: the interpreter that was asked kept silent."""
 
-from gpudoctor.facts import Python, Silence
+from gpudoctor.facts import Launch, Python, Silence
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -30,6 +30,13 @@ def test_the_fixes_name_the_interpreter_as_a_shell_reads_it():
         "'/home/me/my env/bin/python' -S -c 'print(1)'",
         "timeout 10 ls -lL \"$(dirname '/home/me/my env/bin/python')\"",
     ]
+
+
+def test_a_home_that_is_none_is_named():
+    silence = Silence(executable="/usr/bin/python3", how="exit status 1")
+    _, [finding] = run(silence=silence, launch=Launch(variables={"PYTHONHOME": "/opt/old"}))
+    assert "PYTHONHOME is /opt/old" in finding.message
+    assert finding.fixes[0].command == "unset PYTHONHOME"
 
 
 def test_passes_where_it_answered():

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Gpu
 from gpudoctor.importers.nvidia_smi.addresses import ADDRESS
 from gpudoctor.importers.nvidia_smi.readings import Readings, gpu, normal
@@ -74,7 +76,8 @@ def read(lines: Iterable[str]) -> Table:
                 attached = int(value[:4])
         elif _HEADER.match(line):
             section = normal(line)
-    table.devices = devices(found, attached)
+    cut = bool(found) and not found[0].address and not table.driver_version
+    table.devices = [replace(gpu, unnumbered=cut) for gpu in devices(found, attached)]
     return table
 
 

@@ -1,0 +1,44 @@
+"""``kubectl describe node`` and ``kubectl describe pod`` -> what the nodes offer, and which containers were killed."""
+
+import re
+
+from gpudoctor.facts import Kubernetes, KubernetesNode
+
+_NAME = re.compile(r"Name:\s{2,40}(?P<name>[\w.-]{1,253})$")
+_RESOURCE = re.compile(
+    r"(?P<resource>(?:nvidia|amd|gpu\.intel)\.com/[\w.-]{1,60}):\s{1,40}(?P<number>\d{1,5})$"
+)
+_CONTAINER = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,62}):$")
+_SECTION = re.compile(r"[A-Z][\w -]{2,40}:")
+_KILLED = re.compile(r"Reason:\s{1,20}OOMKilled$")
+_MOST = 256
+
+
+def read(lines: list[str]) -> Kubernetes | None:
+    """Read nodes whose ``Capacity:`` and ``Allocatable:`` both stand there; ``None`` where nothing is of a cluster."""
+    if "Capacity:" not in lines and not any(line.endswith("OOMKilled") for line in lines):
+        return None
+    nodes: dict[tuple[str, str], dict[str, int]] = {}
+    killed: list[str] = []
+    name = section = container = ""
+    for line in lines:
+        if ":" not in line[:80]:
+            continue
+        if match := _NAME.match(line[:300]):
+            name, section, container = match["name"], "", ""
+        elif _KILLED.match(line[:60]):
+            if (container or name) not in killed and len(killed) < _MOST:
+                killed.append(container or name)
+        elif match := _CONTAINER.match(line[:70]):
+            container = match["name"]
+        elif section in ("Capacity", "Allocatable") and (match := _RESOURCE.match(line[:150])):
+            if len(nodes) < _MOST:
+                nodes.setdefault((name, match["resource"]), {}).setdefault(section, int(match["number"]))
+        elif _SECTION.match(line[:50]):
+            section = line.partition(":")[0]
+    found = [
+        KubernetesNode(name=of, resource=resource, capacity=told["Capacity"], allocatable=told["Allocatable"])
+        for (of, resource), told in nodes.items()
+        if len(told) == len(("Capacity", "Allocatable"))
+    ]
+    return Kubernetes(nodes=found, oom_killed=killed) if found or killed else None
