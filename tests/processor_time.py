@@ -9,13 +9,17 @@ from contextlib import contextmanager
 REFERENCE = 0.085
 """Processor seconds that the yardstick takes on the machine that the limits were written on, with nothing beside it."""
 
+GROWTH = 2
+"""How many times a limit may be exceeded: what it is there to catch, a search that grows with the square of the text,
+takes ten to a thousand times as long, and a machine whose cores are shared with others takes twice as long by chance."""
+
 LINES = "".join(f"[rank{n % 8}]: step {n} loss {n / 7:.3f} at 0x{n:x}\n" for n in range(20_000))
 PATTERN = re.compile(r"(\w+) (?P<number>\d+\.\d+)")
 
 
 @contextmanager
 def within(seconds: float, what: str = "") -> Iterator[None]:
-    """Fail where the block takes more processor seconds than these, of the machine they were written on.
+    """Fail where the block takes many more processor seconds than these, of the machine they were written on.
 
     Other processes make no block wait longer here, but they share its caches and, with hyper-threading, its
     core: in a suite of four processes a block has been seen to take 2.4 times as much. So one that was too slow is
@@ -30,7 +34,7 @@ def within(seconds: float, what: str = "") -> Iterator[None]:
         gc.unfreeze()
     used = time.process_time() - begun
     if used > seconds:
-        assert used <= seconds * slowness(), f"{used:.2f} s of a processor, {seconds} asked {what}"
+        assert used <= GROWTH * seconds * slowness(), f"{used:.2f} s of a processor, {seconds} asked {what}"
 
 
 def slowness() -> float:

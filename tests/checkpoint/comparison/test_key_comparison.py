@@ -447,10 +447,10 @@ def test_a_target_that_is_wrapped_in_many_places_is_still_told():
     assert not found.fix_line
 
 
-def test_a_hundred_thousand_keys_take_about_a_second():
+def test_twenty_thousand_keys_take_a_moment():
     rows = [
         f"model.layers.{n}.block.{m}.attn.{p}.weight"
-        for n in range(100)
+        for n in range(20)
         for m in range(100)
         for p in "abcdefghij"
     ]
@@ -459,18 +459,18 @@ def test_a_hundred_thousand_keys_take_about_a_second():
     other = [
         key(row.replace(".attn.", f".{'abc'[n % 3]}.").replace("weight", "w")) for n, row in enumerate(rows)
     ]
-    with within(15):
+    with within(3):
         assert compare(own, target).outcome == Outcome.PREFIX
-        half = compare(own, [key("x." + row) for row in rows[:50000]])
-        assert (half.outcome, half.left_out) == (Outcome.PREFIX, 50000)
+        half = compare(own, [key("x." + row) for row in rows[:10_000]])
+        assert (half.outcome, half.left_out) == (Outcome.PREFIX, 10_000)
         assert compare(own, other).outcome == Outcome.ARCHITECTURE
 
 
 @pytest.mark.parametrize("end", ["", ".weight"])
-def test_a_hundred_thousand_parts_that_cannot_be_told_apart_take_a_moment(end):
-    own = state([f"a{n}{end}" for n in range(100_000)])
-    with within(10):
-        found = compare(own, [key(f"b{n}{end}") for n in range(100_000)])
+def test_twenty_thousand_parts_that_cannot_be_told_apart_take_a_moment(end):
+    own = state([f"a{n}{end}" for n in range(20_000)])
+    with within(2):
+        found = compare(own, [key(f"b{n}{end}") for n in range(20_000)])
     assert found.outcome == Outcome.ARCHITECTURE
     assert not found.load_line
 

@@ -217,7 +217,7 @@ class Comparison:
 
 
 @given(states(), st.integers(2, 5), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_what_torch_saves_is_read_as_torch_loads_it(tmp_path_factory, state, protocol, new):
     path = tmp_path_factory.mktemp("state") / "x.pt"
     try:
@@ -234,7 +234,7 @@ def test_what_torch_saves_is_read_as_torch_loads_it(tmp_path_factory, state, pro
 
 
 @given(states())
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_suspects_are_what_weights_only_refuses(tmp_path_factory, state):
     path = tmp_path_factory.mktemp("state") / "x.pt"
     try:
