@@ -10,8 +10,10 @@ REFERENCE = 0.085
 """Processor seconds that the yardstick takes on the machine that the limits were written on, with nothing beside it."""
 
 GROWTH = 2
-"""How many times a limit may be exceeded: what it is there to catch, time that grows with the square of a text, is ten to
-a thousand times as long, and where cores are shared with others all takes twice as long by chance."""
+"""How many times a limit may be exceeded.
+
+What it is there to catch, time that grows with the square of a text, is ten to a thousand times as long; where cores
+are shared with others all takes twice as long by chance."""
 
 LINES = "".join(f"[rank{n % 8}]: step {n} loss {n / 7:.3f} at 0x{n:x}\n" for n in range(20_000))
 PATTERN = re.compile(r"(\w+) (?P<number>\d+\.\d+)")
