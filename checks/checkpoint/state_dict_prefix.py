@@ -39,17 +39,14 @@ from gpudoctor.facts import (
     CheckpointFile,
     Comparison,
     Format,
-    Known,
     Outcome,
     Prefix,
     Script,
     StateDict,
-    Thing,
-    Value,
+    bare_into_wrapper,
     copying,
+    lax,
     loads,
-    own_file,
-    same_file,
     saved_wrappers,
     stored,
     strips,
@@ -194,63 +191,30 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
-def _lax(call: Call) -> bool:
-    """Return whether keys that do not fit may pass, or are expected to fail."""
-    return call.starred or call.value("strict").literal is False or "try" in call.contexts
-
-
 def into_wrapper(script: Script) -> Iterator[Finding]:
     """Report a wrapper that is given what the script saves of the model inside it."""
-    for call in script.methods("load_state_dict", "ddp", "dp"):
-        wrapper = script.things[call.receiver.thing] if call.receiver.known is Known.THING else None
-        given = call.value("state_dict")
-        thing = script.thing(given, "checkpoint")
-        made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
-        lax = _lax(call)
-        if wrapper is None or wrapper.kind not in ("ddp", "dp") or made < 0 or lax:
-            continue
-        found = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
-        found = [(saved, value) for saved, value in found if same_file(saved, script.calls[made])]
-        states = [script.thing(value, "state_dict") for _, value in found]
-        if states and all(state is not None and state.inner == wrapper.inner >= 0 for state in states):
-            yield check.found(
-                f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with module., and what "
-                f"line {found[0][0].place} saves has the keys of the model inside it",
-                location=call.place,
-                fixes=[INSIDE],
-            )
-            return
-        path = script.calls[made].arguments.get("f")
-        if states or path is None or not own_file(path.text.lower()) or strips(script, "module."):
-            continue
-        if isinstance(path.value.literal, str):
-            continue  # another file than is saved here
-        every = [(saved, stored(saved, given)) for saved in script.named("torch.save")]
-        bare = [saved for saved, value in every if _inside(script, wrapper, value)]
-        if bare and len(bare) == len(every):
-            yield check.found(
-                f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with module., and all that this "
-                f"script saves (line {bare[0].place}) has the keys of the model inside it",
-                severity=Severity.WARNING,
-                location=call.place,
-                fixes=[INSIDE],
-            )
-            return
-
-
-def _inside(script: Script, wrapper: Thing, value: Value) -> bool:
-    """Return whether a value is the state dict of what a wrapper holds."""
-    state = script.thing(value, "state_dict")
-    return state is not None and state.inner == wrapper.inner >= 0
+    for found in bare_into_wrapper(script):
+        call, wrapper, prefix = found.load, found.wrapper, PREFIXES[found.wrapper.kind]
+        saved = (
+            f"what line {found.save.place} saves has the keys of the model inside it"
+            if found.sure
+            else f"all that this script saves of it (line {found.save.place}) has the keys of the model inside it"
+        )
+        yield check.found(
+            f"{call.text} is that of the wrapper (line {wrapper.place}), whose keys begin with {prefix}, and {saved}",
+            severity=Severity.ERROR if found.sure else Severity.WARNING,
+            location=call.place,
+            fixes=[INSIDE if prefix == "module." else INSIDE_COMPILED],
+        )
+        return
 
 
 def into_prepared(script: Script) -> Iterator[Finding]:
     """Report accelerate's wrapper that is given what its own class saves of the model taken out of it."""
     for call in script.methods("load_state_dict", "prepared"):
         given, owner = call.value("state_dict"), call.scope.rpartition(".")[0]
-        lax = _lax(call)
         wrapper = script.thing(call.receiver, "prepared")
-        if lax or not owner or wrapper is None or not given.text.startswith("checkpoint["):
+        if lax(call) or not owner or wrapper is None or not given.text.startswith("checkpoint["):
             continue
         saves = [c for c in script.named("torch.save") if c.scope.rpartition(".")[0] == owner]
         for saved in saves if wrapper.type.startswith("accelerate.") else ():
@@ -308,6 +272,11 @@ UNWRAPPED_FIRST = Fix(
 INSIDE = Fix(
     "Load it into the model inside",
     "model.module.load_state_dict(state)",
+    Kind.EDIT,
+)
+INSIDE_COMPILED = Fix(
+    "Load it into the model inside",
+    "model._orig_mod.load_state_dict(state)",
     Kind.EDIT,
 )
 

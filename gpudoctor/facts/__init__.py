@@ -101,11 +101,12 @@ if TYPE_CHECKING:
     from gpudoctor.facts.script_checkpoints import (
         PREFIXES,
         TELLS_WRAPPED,
+        BareSaved,
         SavedWrapper,
+        bare_into_wrapper,
         contents,
+        lax,
         loads,
-        own_file,
-        same_file,
         saved_wrappers,
         stored,
         strips,
@@ -219,7 +220,7 @@ NAMES = {
     "script": "Argument Attribute COLLECTIVES Call Condition Exit Loop ModuleClass Script Signature WRAPPERS",
     "script_buffers": "batch_norm",
     "script_checkpoints": (
-        "PREFIXES SavedWrapper TELLS_WRAPPED contents loads own_file same_file saved_wrappers stored strips"
+        "BareSaved PREFIXES SavedWrapper TELLS_WRAPPED bare_into_wrapper contents lax loads saved_wrappers stored strips"
     ),
     "script_collectives": "Parted Side parted side",
     "script_departures": "left_alone parted_by_data returned unequal",

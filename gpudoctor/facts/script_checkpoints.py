@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from gpudoctor.facts.script import Argument, Call, Condition, Script
 from gpudoctor.facts.script_files import origins
+from gpudoctor.facts.script_paths import HOLE, may_be_same, path_form, same_path
 from gpudoctor.facts.script_values import UNKNOWN, Known, Thing, Value
 
 PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepared": "module."}
@@ -155,22 +156,81 @@ def own_file(path: str) -> bool:
 
 
 def stored(saved: Call, given: Value) -> Value:
-    """Return what a file holds where it is read: all of it, or one of its entries."""
+    """Return what a file holds where it is read: all of it, or one entry; ``None`` where it has none such."""
     whole = saved.value("obj")
     if not given.text.startswith("checkpoint["):
         return whole
     keys = whole.literal if whole.known is Known.MAPPING and isinstance(whole.literal, tuple) else ()
+    every = bool(keys) and None not in keys
+    missing = Value(Known.LITERAL) if every else UNKNOWN
     return next(
-        (v for k, v in zip(keys, whole.items, strict=False) if f"checkpoint[{k!r}]" == given.text), UNKNOWN
+        (v for k, v in zip(keys, whole.items, strict=False) if f"checkpoint[{k!r}]" == given.text), missing
     )
 
 
-def same_file(saved: Call, read: Call) -> bool:
-    """Return whether a file that is read is surely the one that is saved, by its path."""
-    one, other = saved.arguments.get("f"), read.arguments.get("f")
-    if one is None or other is None or one.text != other.text:
+class BareSaved(Struct, frozen=True):
+    """What a wrapper is given from a file into which this script writes the keys of the model inside alone."""
+
+    load: Call
+    wrapper: Thing
+    save: Call
+    sure: bool
+    """Both paths are the same; else the file that is read is one of this script's own as far as its name tells."""
+
+
+def bare_into_wrapper(script: Script) -> Iterator[BareSaved]:
+    """Yield each wrapper that loads what the script saves of the model inside it, and of the wrapper nowhere."""
+    saves = list(script.named("torch.save"))
+    for call in script.methods("load_state_dict", *OF_ONE_KEY) if saves else ():
+        wrapper = script.things[call.receiver.thing] if call.receiver.known is Known.THING else None
+        given = call.value("state_dict")
+        thing = script.thing(given, "checkpoint")
+        made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
+        if wrapper is None or wrapper.kind not in OF_ONE_KEY or wrapper.inner < 0 or made < 0 or lax(call):
+            continue
+        read = script.calls[made]
+        same = [save for save in saves if same_path(script, save, read)]
+        kinds = {_side(script, wrapper, stored(save, given)) for save in same}
+        if kinds == {"bare"}:
+            yield BareSaved(call, wrapper, same[0], sure=True)
+        elif not same and not strips(script, PREFIXES[wrapper.kind]):
+            likely = [save for save in saves if _may_read(script, save, read)]
+            sides = [_side(script, wrapper, stored(save, given)) for save in likely]
+            if "bare" in sides and set(sides) <= {"bare", "another"}:
+                yield BareSaved(call, wrapper, likely[sides.index("bare")], sure=False)
+
+
+OF_ONE_KEY = ("ddp", "dp", "compiled")
+"""Kinds of wrapper that keep the model under one name."""
+
+
+def lax(call: Call) -> bool:
+    """Return whether keys that do not fit may pass, or are expected to fail."""
+    return call.starred or call.value("strict").literal is False or "try" in call.contexts
+
+
+def _side(script: Script, wrapper: Thing, value: Value) -> str:
+    """Return whose keys a value has: those of the bare model, of a wrapper, of another model; empty where unknown."""
+    state = script.thing(value, "state_dict")
+    if state is None or state.inner < 0:
+        return "another" if value.is_literal or value.known in (Known.INDEX, Known.MAPPING) else ""
+    inner, saved = script.innermost(wrapper), script.things[state.inner]
+    if saved.number == wrapper.inner:
+        return "bare"
+    return "another" if script.innermost(saved) != inner and saved.type != inner.type else "wrapped"
+
+
+def _may_read(script: Script, save: Call, read: Call) -> bool:
+    """Return whether a file that is read may be one that is saved, as far as the names of both tell."""
+    path, other = read.arguments.get("f"), save.arguments.get("f")
+    if path is None or other is None:
         return False
-    return one.value.is_literal or "." in one.text or one.text.isupper()
+    form, saved = path_form(script, path.value), path_form(script, other.value)
+    if "pretrain" in f"{path.text} {form}".lower():
+        return False
+    if HOLE not in form.rpartition("/")[2] and HOLE not in saved.rpartition("/")[2]:
+        return form.rpartition("/")[2] == saved.rpartition("/")[2]
+    return own_file(path.text.lower()) if form == HOLE else may_be_same(saved, form)
 
 
 def strips(script: Script, prefix: str) -> bool:
@@ -187,5 +247,6 @@ def strips(script: Script, prefix: str) -> bool:
 
 
 __all__ = [
-    "PREFIXES", "SavedWrapper", "contents", "loads", "own_file", "same_file", "saved_wrappers", "stored", "strips",
+    "PREFIXES", "BareSaved", "SavedWrapper", "bare_into_wrapper", "contents", "lax", "loads", "own_file",
+    "saved_wrappers", "stored", "strips",
 ]  # fmt: skip

@@ -260,6 +260,36 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import sys
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(2, 2)).cuda()
+begin = int(sys.argv[1])
+if begin:
+    net.load_state_dict(torch.load(f"weights/net_{begin}.pth", map_location="cuda:0"))  # <-
+for epoch in range(begin, 9):
+    torch.save(net.module.state_dict(), "weights/net_%d.pth" % epoch)
+""",
+    """
+import os
+import torch
+from torch import nn
+
+def keep(net, path):
+    torch.save({"net": net._orig_mod.state_dict()}, path)
+
+def take(net, path):
+    net.load_state_dict(torch.load(path, map_location="cpu")["net"])  # <-
+
+def main():
+    net = torch.compile(nn.Linear(2, 2))
+    take(net, "runs/last.pt")
+    keep(net, os.path.join("runs", "last.pt"))
+
+main()
+""",
+    """
 import argparse
 import os
 import torch
@@ -671,6 +701,30 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import sys
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(2, 2)).cuda()
+net.load_state_dict(torch.load(f"weights/other_{sys.argv[1]}.pth", map_location="cuda:0"))
+for epoch in range(9):
+    torch.save(net.module.state_dict(), "weights/net_%d.pth" % epoch)
+""",
+    """
+import argparse
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume", default="")
+args = parser.parse_args()
+net = nn.DataParallel(nn.Linear(2, 2)).cuda()
+if args.resume:
+    net.load_state_dict(torch.load(args.resume, map_location="cuda:0")["all"])
+torch.save({"all": net.state_dict()}, "last.pt")  # gpudoctor: ignore[state-dict-prefix] to go on from
+torch.save(net.module.state_dict(), "net.pt")
+""",
     """
 import argparse
 import os
