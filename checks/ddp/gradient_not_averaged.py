@@ -22,6 +22,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): gradients are averaged over the ranks
 """
 
+import itertools
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -38,6 +39,7 @@ from gpudoctor.facts import (
     goes_back,
     goes_past,
     gradients_divided,
+    left_bare,
     of_gradients,
     of_numbers,
     shares_gradients,
@@ -50,6 +52,12 @@ WRAP = Fix(
     "Wrap the model after it is on its device",
     "model = DistributedDataParallel(model, device_ids=[local_rank])",
     Kind.EDIT,
+)
+EACH = Fix(
+    "Wrap each model that is trained; a parameter of its own becomes a part of one",
+    "discriminator = DistributedDataParallel(discriminator, device_ids=[local_rank])",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
 )
 DIVIDE = Fix(
     "Divide by the number of ranks",
@@ -88,6 +96,14 @@ def code(script: Script) -> Iterator[Finding]:
         return
     made = script.process_group
     if script.frameworks:
+        return
+    for found in itertools.islice(left_bare(script), 1):
+        yield check.found(
+            f"this step uses the gradients of this rank alone: what line {found.thing.place} makes is in no "
+            f"DistributedDataParallel, as what line {found.wrapper.place} wraps is, and no all_reduce brings its gradients together",
+            location=found.step.place,
+            fixes=[EACH],
+        )
         return
     if made is None or not made.reached:
         yield from _summed_in_a_step(script)

@@ -177,7 +177,7 @@ def _slice(frame: Frame, node: ast.Slice) -> Value:
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
     items = tuple(evaluate(frame, item) for item in node.elts)
     if any(isinstance(item, ast.Starred) for item in node.elts):
-        return united(list(items))
+        return replace(united(list(items)), items=items)
     by_rank, from_data = any(i.by_rank for i in items), any(i.from_data for i in items)
     return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
 

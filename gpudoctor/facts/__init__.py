@@ -137,6 +137,7 @@ if TYPE_CHECKING:
         wrapper_in_use,
     )
     from gpudoctor.facts.script_joined import forwards_of_unknown, joined
+    from gpudoctor.facts.script_left_bare import LeftBare, left_bare
     from gpudoctor.facts.script_models import (
         FACTORIES,
         LAYERS,
@@ -231,6 +232,7 @@ NAMES = {
         "shares_gradients summed_tensor unused_wrappers wrapper_in_use"
     ),
     "script_joined": "forwards_of_unknown joined",
+    "script_left_bare": "LeftBare left_bare",
     "script_models": (
         "FACTORIES LAYERS NO_GRADIENTS class_of cpu_input moved_under moves on_cpu stays target "
         "without_gradients wrapped_classes"

@@ -5,6 +5,50 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+maker, judge = nn.Linear(9, 9).cuda(), nn.Linear(9, 1).cuda()
+maker = DDP(maker, device_ids=[gpu])
+first = torch.optim.Adam(maker.parameters())
+second = torch.optim.Adam(judge.parameters())
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    made = maker(batch.cuda())
+    loss = judge(made.detach()).mean() - judge(batch.cuda()).mean()
+    second.zero_grad()
+    loss.backward()
+    second.step()  # <-
+    first.zero_grad()
+    (-judge(made).mean()).backward()
+    first.step()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+maker, judge = nn.Linear(9, 9).cuda(), nn.Linear(9, 1).cuda()
+maker = DDP(maker, device_ids=[gpu])
+scale = nn.Parameter(torch.ones(1, device="cuda"))
+first = torch.optim.Adam([*maker.parameters(), scale])
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    first.zero_grad()
+    loss = (maker(batch.cuda()) * scale).mean()
+    loss.backward()
+    first.step()  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 
 dist.init_process_group("nccl")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -424,6 +468,50 @@ def train(model, loader, opt):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+maker, judge = nn.Linear(9, 9).cuda(), nn.Linear(9, 1).cuda()
+maker = DDP(maker, device_ids=[gpu])
+judge = DDP(judge, device_ids=[gpu])
+first = torch.optim.Adam(maker.parameters())
+second = torch.optim.Adam(judge.parameters())
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    made = maker(batch.cuda())
+    loss = judge(made.detach()).mean() - judge(batch.cuda()).mean()
+    second.zero_grad()
+    loss.backward()
+    second.step()
+    first.zero_grad()
+    (-judge(made).mean()).backward()
+    first.step()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+maker, judge = nn.Linear(9, 9).cuda(), nn.Linear(9, 1).cuda()
+maker = DDP(maker, device_ids=[gpu])
+first = torch.optim.Adam(maker.parameters())
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    loss = (judge(maker(batch.cuda())) - judge(batch.cuda())).pow(2).mean()
+    first.zero_grad()
+    loss.backward()
+    first.step()
+""",
     """
 import os
 import torch
