@@ -23,12 +23,13 @@ Or have the script check it: gather the shares: `assert shares[0] != shares[1], 
 """
 
 import itertools
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Value
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, Value
 
 RANK = Fix(
     "Take the global rank from where torchrun puts it",
@@ -91,6 +92,7 @@ def code(script: Script) -> Iterator[Finding]:
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
         several = several or "local" in _chosen(choosing[0])  # it is taken for the local one
+        several = several or _for_machines(script) or any(_over_nodes(i) for i in _indices(choosing[0]))
         yield check.found(
             f"the GPU is chosen by the global rank, {_chosen(choosing[0])}: a second machine has no GPU of "
             "that number",
@@ -104,7 +106,13 @@ def _numbered(script: Script) -> Iterator[Call]:
     """Yield the calls that are told this rank's number among all: torch's, and samplers that are not seen here."""
     yield from script.named(*GLOBAL)
     own = {signature.name for signature in script.signatures}
-    told = (c for c in script.calls if {"rank", "num_replicas"} <= {*c.arguments} and c.name not in GLOBAL)
+    told = (
+        replace(c, arguments={**c.arguments, "rank": c.arguments[rank], "num_replicas": c.arguments[size]})
+        for c in script.calls
+        for rank, size in SHARING
+        if rank in c.arguments and size in c.arguments and c.name not in GLOBAL
+        if size != "world_size" or OF_DATA.search(c.name)  # settings hold both, too
+    )
     yield from itertools.islice((c for c in told if c.name.rpartition("::")[2] not in own), 1)
     for call in script.named("range"):
         if {"0", "1", "2"} <= {*call.arguments} and call.value("2").known is Known.WORLD_SIZE:
@@ -132,6 +140,16 @@ def _loopback(script: Script, call: Call) -> bool:
     return any("127.0.0.1" in text or "localhost" in text for text in given)
 
 
+SHARING = (
+    ("rank", "num_replicas"),
+    ("rank", "world_size"),
+    ("index", "num_shards"),
+    ("shard_id", "num_shards"),
+    ("shard_index", "num_shards"),
+    ("cur_shard", "shard_count"),
+)
+"""The names by which samplers and readers of data are told which share is this rank's, and of how many."""
+OF_DATA = re.compile(r"data|sampl|split|shard|partition|loader|pipe", re.I)
 STRIDES = ("<every nth>", "range")
 """What takes every n-th sample from a number on."""
 ONE_MACHINE = ("spawn", "%", "current_device")
@@ -163,7 +181,22 @@ def _global(device: Value) -> bool:
     indices = [item.index for item in device.possible()]
     if any(item.is_none or item.known is Known.LOCAL_RANK for item in device.possible()):
         return False  # the global rank stands in where nobody gives a local one, as on one machine
-    return any(i is not None and i.known is Known.RANK and i.text in FROM_LAUNCHER for i in indices)
+    return any(
+        i is not None and i.known is Known.RANK and (i.text in FROM_LAUNCHER or _over_nodes(i))
+        for i in indices
+    )
+
+
+def _over_nodes(value: Value, depth: int = 0) -> bool:
+    """Return whether a rank is counted over several machines: ``node_rank * gpus + gpu``."""
+    if value.known is Known.NODE_RANK or (value.known is Known.ARGUMENT and NODES.search(value.text)):
+        return True
+    return depth < DEEPEST and any(_over_nodes(item, depth + 1) for item in value.items)
+
+
+NODES = re.compile(r"^nr$|node|machine", re.I)
+"""Names of options that tell of several machines."""
+DEEPEST = 4
 
 
 def _chosen(call: Call) -> str:
@@ -183,6 +216,28 @@ OF_DDP = ("device_ids", "output_device")
 GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")
 FROM_LAUNCHER = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "get_rank", "process_index"})
 """Where a rank comes from that counts the whole job."""
+
+
+def _indices(call: Call) -> list[Value]:
+    """Return the numbers of the devices that a call may choose."""
+    given = [argument.value for argument in call.arguments.values()]
+    devices = [item for value in given for part in (value, *value.items) for item in part.possible()]
+    return [device.index or device for device in devices]
+
+
+def _for_machines(script: Script) -> bool:
+    """Return whether a script counts its ranks over machines: it reads how many there are, or which they are."""
+    if any(call.variable in OF_MACHINES for call in script.calls):
+        return True
+    group = script.process_group
+    size = group.value("world_size") if group is not None else UNKNOWN
+    return size.text == "Mult" and any(_over_nodes(item) for item in size.items)
+
+
+OF_MACHINES = frozenset(
+    "SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NODELIST SLURM_JOB_NODELIST SLURM_NODEID NNODES NODE_RANK GROUP_RANK".split()
+)
+"""Variables that only a script for several machines asks for."""
 
 
 def _values(script: Script) -> Iterator[Value]:

@@ -182,7 +182,7 @@ def model_on_one(script: Script) -> Finding | None:
         if last is not None and _to_cuda(last):
             return check.found(
                 f"every rank puts the model on {_where(last)}, and none chooses a GPU of its own: all ranks share "
-                "GPU 0, and NCCL refuses two ranks on one GPU",
+                f"GPU {_number(last)}, and NCCL refuses two ranks on one GPU",
                 severity=Severity.ERROR,
                 location=last.place,
                 fixes=[SET],
@@ -201,7 +201,7 @@ def averaged_on_one(script: Script) -> Finding | None:
     for call in script.calls:
         if models & {*call.receiver.things} and call.reached and not call.rank_conditions and _to_cuda(call):
             return check.found(
-                f"every rank puts the model on {_where(call)}, and none chooses a GPU of its own: all ranks share GPU 0",
+                f"every rank puts the model on {_where(call)}, and none chooses a GPU of its own: all ranks share GPU {_number(call)}",
                 severity=Severity.WARNING,
                 location=call.place,
                 fixes=[SET],
@@ -338,13 +338,20 @@ def _binds(call: Call) -> bool:
 
 
 def _to_cuda(call: Call) -> bool:
-    """Return whether a module goes to the current GPU, or to GPU 0."""
+    """Return whether a module goes to the current GPU, or to one whose number is the same on every rank."""
     if call.method == "cuda":
-        return not call.given("device") or call.value("device").literal == 0
+        device = call.value("device")
+        return not call.given("device") or (device.is_literal and type(device.literal) is int)
     if call.method != "to":
         return False
     gpus = [value for value in call.value("device").possible() if value.cuda]
-    return bool(gpus) and all(value.index is None or value.index.literal == 0 for value in gpus)
+    return bool(gpus) and all(value.index is None or type(value.index.literal) is int for value in gpus)
+
+
+def _number(call: Call) -> int:
+    """Return the number of the GPU to which a module goes on every rank."""
+    indices = [value.index for value in call.value("device").possible() if value.cuda]
+    return next((index.literal for index in indices if index is not None), 0)
 
 
 def _own(call: Call) -> bool:

@@ -84,7 +84,7 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
             isinstance(operator, ast.Add) and "Mult" in texts
         )  # node_rank * gpus, and what is counted within a node
         if both or scaled or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
-            return Value(Known.RANK, text="computed", by_rank=True)
+            return Value(Known.RANK, text="computed", items=(left, right), by_rank=True)
     return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)
 
 

@@ -24,6 +24,7 @@ from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHUFFLED, chosen
 from gpudoctor.code.settled import narrowed
+from gpudoctor.code.shares import note_share, note_test
 from gpudoctor.code.unwrapping import is_wrapped
 from gpudoctor.facts import ANY_OTHER, EVERY_NTH, UNKNOWN, Argument, Condition, Known, Value
 
@@ -115,9 +116,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    note_share(frame, node, value, index)
     if index.text == EVERY_NTH and value.known is not Known.TENSOR and not value.by_rank:
-        if isinstance(node.slice, ast.Slice) and index.items[0].known is Known.LOCAL_RANK:
-            _by_local_rank(frame, node, node.slice, index)
         return Value(text=EVERY_NTH, items=(value,), by_rank=True)
     if value.text == SHUFFLED:
         if isinstance(node.slice, ast.Slice):
@@ -156,22 +156,13 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     )
 
 
-def _by_local_rank(frame: Frame, node: ast.Subscript, part: ast.Slice, bounds: Value) -> None:
-    """Note a list's part that takes every n-th item from the local rank on."""
-    given = zip(("rank", "num_replicas"), bounds.items, (part.lower, part.step), strict=True)
-    arguments = {
-        name: Argument(value, frame.place(bound), frame.text(bound)) for name, value, bound in given if bound
-    }
-    frame.record("<every nth>", node, text=frame.text(node), arguments=arguments)
-
-
 def _slice(frame: Frame, node: ast.Slice) -> Value:
     """Return what a slice's bounds come to: a text of its own where it takes every n-th item from the rank on."""
     parts = [evaluate(frame, part) for part in (node.lower, node.upper, node.step) if part is not None]
     every_nth = (
         node.upper is None and len(parts) == 2 and parts[0].is_rank and parts[1].known is Known.WORLD_SIZE
     )
-    return replace(united(parts), text=EVERY_NTH, items=tuple(parts)) if every_nth else united(parts)
+    return replace(united(parts), text=EVERY_NTH if every_nth else "", items=tuple(parts))
 
 
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -285,7 +276,10 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 
 def _compare(frame: Frame, node: ast.Compare) -> Value:
     values = [evaluate(frame, value) for value in (node.left, *node.comparators)]
-    return compared(values, node.ops)
+    test = compared(values, node.ops)
+    if test.by_rank:
+        note_test(frame, node, test)
+    return test
 
 
 def _fstring(frame: Frame, node: ast.JoinedStr) -> Value:

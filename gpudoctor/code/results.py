@@ -231,7 +231,8 @@ def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
     own = own and not values[1].is_literal  # of a number that is written out one may know that it fits
     once = len(values) == 1 and values[0].is_literal and values[0].literal == 1 and not values[0].text
     text = EVERY_NTH if own else ONCE if once else ""
-    return Value(Known.INDEX, text=text, by_rank=by_rank, from_data=from_data)
+    step = tuple(value for value in values[2:] if value.known is Known.WORLD_SIZE)
+    return Value(Known.INDEX, text=text, items=step, by_rank=by_rank, from_data=from_data)
 
 
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:

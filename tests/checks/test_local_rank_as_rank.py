@@ -14,6 +14,80 @@ dist.destroy_process_group()
 FLAGGED = [
     """
 import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+mine = [name for at, name in enumerate(names) if at % size == local]  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+each = len(names) // size
+mine = names[local * each : (local + 1) * each]  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+for at in range(0, len(names), size):
+    name = names[at + local]  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+import numpy
+mine = numpy.array_split(names, size)[local]  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+from datasets import load_dataset
+part = load_dataset("text", split="train").shard(num_shards=size, index=local)  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+per_node = torch.cuda.device_count()
+rank = int(os.environ["NODE_RANK"]) * per_node + int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["NNODES"]) * per_node)
+torch.cuda.set_device(rank)  # <-
+""",
+    """
+import os
 import torch.distributed as dist
 
 local_rank = int(os.environ["LOCAL_RANK"])
@@ -205,6 +279,34 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+size = int(os.environ["LOCAL_WORLD_SIZE"])
+names = sorted(os.listdir("pictures"))
+mine = [name for at, name in enumerate(names) if at % size == local]
+colour = ["red", "green"][local % 2]
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+torch.cuda.set_device(local)
+rank, size = dist.get_rank(), dist.get_world_size()
+names = sorted(os.listdir("pictures"))
+each = len(names) // size
+mine = names[rank * each : (rank + 1) * each]
+gpus = [4, 5, 6, 7]
+torch.cuda.set_device(gpus[local])
+""",
     """
 import os
 import torch.distributed as dist

@@ -59,6 +59,21 @@ def test_unknown():
 FLAGGED = [
     """
 import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda:1")
+args = parser.parse_args()
+gpu = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+model = torch.nn.Linear(2, 2).to(args.device)  # <-
+model = DistributedDataParallel(model, device_ids=[gpu])
+""",
+    """
+import argparse
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -286,6 +301,23 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda:1")
+args = parser.parse_args()
+gpu = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+args.device = f"cuda:{gpu}"
+torch.cuda.set_device(args.device)
+model = torch.nn.Linear(2, 2).to(args.device)
+model = DistributedDataParallel(model, device_ids=[gpu])
+""",
     """
 import argparse
 import torch

@@ -267,9 +267,9 @@ from torch import nn
 net = nn.DataParallel(nn.Linear(2, 2)).cuda()
 begin = int(sys.argv[1])
 if begin:
-    net.load_state_dict(torch.load(f"weights/net_{begin}.pth", map_location="cuda:0"))  # <-
+    net.load_state_dict(torch.load(f"net_{begin}.pth", map_location="cuda:0"))  # <-
 for epoch in range(begin, 9):
-    torch.save(net.module.state_dict(), "weights/net_%d.pth" % epoch)
+    torch.save(net.module.state_dict(), "net_%d.pth" % epoch)
 """,
     """
 import os
@@ -707,9 +707,9 @@ import torch
 from torch import nn
 
 net = nn.DataParallel(nn.Linear(2, 2)).cuda()
-net.load_state_dict(torch.load(f"weights/other_{sys.argv[1]}.pth", map_location="cuda:0"))
+net.load_state_dict(torch.load(f"other_{sys.argv[1]}.pth", map_location="cuda:0"))
 for epoch in range(9):
-    torch.save(net.module.state_dict(), "weights/net_%d.pth" % epoch)
+    torch.save(net.module.state_dict(), "net_%d.pth" % epoch)
 """,
     """
 import argparse
