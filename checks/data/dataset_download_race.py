@@ -112,7 +112,7 @@ def code(script: Script) -> Iterator[Finding]:
     """A data set, or a file, that every rank downloads, at the same time and into one folder."""
     own = script.process_group is not None or not script.frameworks
     starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (
-        (script.distributed or starts_several(script)) and own
+        (script.distributed or starts_several(script) or script.launched) and own
     )
     if not starts_ranks or elsewhere(script):
         return

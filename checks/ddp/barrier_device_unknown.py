@@ -29,7 +29,7 @@ Compare the GPU that each rank names with `nvidia-smi`: one process per GPU, and
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.WARNING,
@@ -61,12 +61,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A barrier over NCCL in a script that tells torch nowhere which GPU this rank has."""
     made = script.process_group
-    if (
-        made is None
-        or made.value("backend").literal != "nccl"
-        or made.given("device_id")
-        or script.frameworks
-    ):
+    if made is None or made.given("device_id") or script.frameworks or not _of_nccl(script, made):
         return
     if any(c.name in ("torch.cuda.set_device", "torch.cuda.device") or "CUDA_VISIBLE" in str(c.value("key").literal)
            for c in script.calls):  # fmt: skip
@@ -79,3 +74,16 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
             return
+
+
+def _of_nccl(script: Script, made: Call) -> bool:
+    """Return whether the barriers of a group are NCCL's: it says so, or a model is wrapped on a GPU and it says nothing."""
+    backend = made.value("backend")
+    if isinstance(backend.literal, str):
+        return backend.literal == "nccl"
+    told = any(isinstance(item.literal, str) and "nccl" not in item.literal for item in backend.possible())
+    wrapped = (script.made_by(thing) for thing in script.of_kind("ddp"))
+    on_gpu = any(
+        w is not None and w.given("device_ids") and not w.value("device_ids").is_none for w in wrapped
+    )
+    return on_gpu and not told

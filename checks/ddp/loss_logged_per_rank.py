@@ -50,14 +50,18 @@ LOGGING = frozenset(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A loss that a rank prints or logs in a program of several, and that no collective has averaged."""
-    if not script.distributed or script.frameworks:
+    if script.frameworks or not (script.distributed or script.launched):
         return
     for call in script.calls:
         if (call.name != "print" and call.method not in LOGGING) or not of_several(script, call):
             continue
         if not call.loops and call.reached:
             continue
-        if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
+        given = call.arguments.values()
+        named = any(
+            "loss" in a.text.lower() for a in given
+        )  # the number itself, or the name that it is logged by
+        if named and any(a.value.from_data for a in given):
             yield check.found(
                 "this is the loss of one rank's samples: nothing averages it over the ranks",
                 location=call.place,

@@ -366,6 +366,20 @@ class Script(Struct, frozen=True, kw_only=True):
             sampler.type == "torch.utils.data.DistributedSampler" for sampler in self.of_kind("sampler")
         )
 
+    @property
+    def launched(self) -> bool:
+        """Whether it runs under a launcher alone: without any test it reads what one sets, or calls a collective."""
+        return any(
+            call.reached
+            and (call.collective or call.variable in OF_A_RANK)
+            and all(condition.kind == "main" for condition in call.conditions)
+            for name in ("os.environ.__getitem__", *COLLECTIVES)
+            for call in self._by(name)
+        )
+
+
+OF_A_RANK = frozenset({"RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK"})
+"""Variables that a launcher sets for each rank."""
 
 __all__ = [
     "COLLECTIVES", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop", "ModuleClass",

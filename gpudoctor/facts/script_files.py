@@ -84,10 +84,11 @@ def of_several(script: Script, call: Call) -> bool:
     if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
         if {"lightning", "transformers"} & {*script.frameworks}:
             return False
-    elif not script.distributed or (script.frameworks and script.process_group is None):
+    elif script.frameworks and script.process_group is None:
         return False
     making = _making(script, call)
-    if not making and (any(other.name in MAKING for other in script.calls) or not _sampled(script)):
+    others = any(other.name in MAKING for other in script.calls)
+    if not making and (others or not (_sampled(script) or script.launched)):
         return False
     if call.reached and making and not any(other.reached for other in making):
         return False  # what is run makes no ranks; a function that others may call does

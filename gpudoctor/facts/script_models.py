@@ -215,7 +215,14 @@ def without_gradients(script: Script, loop: Call) -> bool:
         if call.method == "__call__" and model is not None
     ]
     quiet = bool(forwards) and all(NO_GRADIENTS & {*call.contexts} for call in forwards)
-    return quiet and not any(call.method in ("backward", "step") for call in inside)
+    told = bool(forwards) and any(
+        call.method == "eval"
+        and call.scope == loop.scope
+        and call.number < loop.number
+        and call.receiver.things
+        for call in script.methods("eval")
+    )
+    return (quiet or told) and not any(call.method in ("backward", "step") for call in inside)
 
 
 __all__ = [

@@ -47,6 +47,18 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from settings import read
+
+cfg = read("train.yaml")
+gpu = int(os.environ["LOCAL_RANK"])
+dist.init_process_group(backend=cfg["backend"])
+dist.barrier()  # <-
+model = DistributedDataParallel(cfg.net.to(gpu), device_ids=[gpu])
+""",
     (
         "torchrun.py",
         {
@@ -70,6 +82,17 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from settings import read
+
+cfg = read("train.yaml")
+dist.init_process_group(backend=cfg["backend"])
+dist.barrier()
+model = DistributedDataParallel(cfg.net)
+""",
     (
         "torchrun.py",
         {

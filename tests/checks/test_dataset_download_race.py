@@ -70,6 +70,16 @@ NOT_THIS = [
 FLAGGED = [
     """
 import os
+import torch
+from torchvision import datasets
+from cluster import begin
+
+local_rank = int(os.environ["LOCAL_RANK"])
+begin("nccl")
+data = datasets.CIFAR10("data", train=True, download=True)  # <-
+""",
+    """
+import os
 import zipfile
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -221,6 +231,15 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import os
+from torchvision import datasets
+from cluster import begin
+
+local_rank = int(os.environ.get("LOCAL_RANK", 0))
+begin("nccl")
+data = datasets.CIFAR10("data", train=True, download=True)
+""",
     """
 import os
 import torch.distributed as dist

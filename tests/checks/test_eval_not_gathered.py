@@ -5,6 +5,30 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[gpu])
+
+
+def test():
+    model.eval()
+    right = 0
+    for x, y in loader:
+        right += model(x.cuda()).argmax(1).eq(y.cuda()).sum().item()
+    print(right / len(data))  # <-
+
+test()
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
 from parts import Held, Net, loss_of
@@ -64,6 +88,31 @@ def test(model, dataset):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[gpu])
+
+
+def test():
+    model.eval()
+    right = torch.zeros(1, device="cuda")
+    for x, y in loader:
+        right += model(x.cuda()).argmax(1).eq(y.cuda()).sum()
+    dist.all_reduce(right)
+    print(right / len(data))
+
+test()
+dist.destroy_process_group()
+""",
     ("slurm.py", {"    dist.all_reduce(counts)\n": "    dist.reduce(counts, 0)\n"}),
     (
         "slurm.py",

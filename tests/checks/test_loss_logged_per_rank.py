@@ -1,6 +1,30 @@
 """loss-logged-per-rank: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[gpu])
+
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter()
+for epoch in range(3):
+    running = 0.0
+    for x, y in loader:
+        out = model(x.cuda()).sum()
+        out.backward()
+        running += out.item()
+    writer.add_scalar("train/loss", running / len(loader), epoch)  # <-
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {
