@@ -221,7 +221,8 @@ NAMES = {
     "script": "Argument Attribute COLLECTIVES Call Condition Exit Loop ModuleClass Script Signature WRAPPERS",
     "script_buffers": "batch_norm",
     "script_checkpoints": (
-        "BareSaved PREFIXES SavedWrapper TELLS_WRAPPED bare_into_wrapper contents lax loads saved_wrappers stored strips"
+        "BareSaved PREFIXES SavedWrapper TELLS_WRAPPED bare_into_wrapper contents lax loads "
+        "saved_wrappers stored strips"
     ),
     "script_collectives": "Parted Side parted side",
     "script_departures": "left_alone parted_by_data returned unequal",
