@@ -263,7 +263,9 @@ def test_a_terminal_gets_colours_and_its_width_and_no_color_is_honoured():
     assert "\x1b[" in drawn()
     plain = drawn(NO_COLOR="1")
     assert "\x1b[3" not in plain
-    assert max(len(re.sub(r"\x1b\[\d*m", "", line).rstrip("\r")) for line in plain.splitlines()) <= 80
+    shown = re.sub(r"\x1b\[\??\d*[A-Za-z]", "", plain)  # a slow machine shows what it waits for, too
+    code = " " * 10  # what is pasted keeps its lines
+    assert max(len(line) for line in re.split(r"[\r\n]+", shown) if not line.startswith(code)) <= 80
 
 
 def test_piped_output_is_plain_ascii_and_unwrapped():

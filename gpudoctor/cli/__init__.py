@@ -5,18 +5,17 @@ from gpudoctor import garbage
 garbage.put_off()  # before all that is imported below
 
 import fcntl
-import importlib
 import os
 import signal
 import sys
-import traceback
 from types import FrameType
 from typing import Any, NoReturn
 
-import rich_click as click
+import click
 
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
+from gpudoctor.cli.commands import Commands
 from gpudoctor.cli.streams import silence, warn
 from gpudoctor.interruption import Interrupted
 
@@ -32,38 +31,14 @@ COMMANDS = {
 }
 
 
-class Commands(click.RichGroup):
-    """The commands, each in the module of its name, which is imported when that command is run.
-
-    The list of them in ``--help`` needs none.
-    """
+class Own(Commands):
+    """The commands of gpudoctor."""
 
     known = COMMANDS
-    """Their names, in the order in which a user meets them, with a line of help each."""
     modules = "gpudoctor.cli."
-    """What stands in front of a command's name in that of its module."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands in the order in which a user meets them."""
-        return list(self.known)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Describe one command for the list."""
-        return click.RichCommand(name=name, short_help=self.known[name]) if name in self.known else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Import the command that is asked for."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            command = importlib.import_module(f"{self.modules}{name}").command
-        return name, command, rest
 
 
-@click.group(
-    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=Own, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="gpudoctor %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -131,6 +106,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (BrokenPipeError, SystemExit):
         code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
+        import traceback
+
         traceback.print_exc()
         _complain(f"a fault of gpudoctor itself, please report it: {error!r}")
         from gpudoctor.verdict import COULD_NOT

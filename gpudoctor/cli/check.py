@@ -5,15 +5,16 @@ import io
 import time
 from pathlib import Path
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.streams import make_console
 from gpudoctor.registry import Registry
 
 
-@click.command("check")
+@click.command("check", cls=Command)
 @click.argument("files", nargs=-1, metavar="[SCRIPT|LOG|CHECKPOINT|REPORT]...")
 @python_option
 @click.option("--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; may be repeated.")

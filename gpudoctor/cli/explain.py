@@ -4,14 +4,15 @@ import sys
 import time
 from pathlib import Path
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.registry import Registry
 
 
-@click.command("explain")
+@click.command("explain", cls=Command)
 @click.argument("logs", nargs=-1, metavar="[LOG|FOLDER|-]...")
 @click.option("--facts", metavar="REPORT", help="Join the log with the facts of a saved report or ticket.")
 @checks_option

@@ -4,8 +4,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.registry import Registry
@@ -14,7 +15,7 @@ from gpudoctor.text import count
 from gpudoctor.verdict import exit_code
 
 
-@click.command("lint")
+@click.command("lint", cls=Command)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
 @click.option(
     "--only", multiple=True, metavar="ID", help="Only this check or family; several times for several."

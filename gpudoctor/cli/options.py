@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 

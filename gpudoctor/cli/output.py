@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-import rich_click as click
+import click
 from msgspec.structs import replace
 
 from gpudoctor import __version__

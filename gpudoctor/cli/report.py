@@ -4,15 +4,16 @@ import functools
 import time
 from pathlib import Path
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import FORMATS, Output, output_options
 from gpudoctor.cli.repro import progress
 from gpudoctor.registry import Registry
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("files", nargs=-1, metavar="[SCRIPT|LOG|CHECKPOINT]...")
 @click.option(
     "--repro",

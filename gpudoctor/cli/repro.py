@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option, python_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.training_options import scaling_options, training_options
@@ -15,7 +16,7 @@ from gpudoctor.proving.training_script import MODES, Choice
 from gpudoctor.registry import Registry
 
 
-@click.command("repro")
+@click.command("repro", cls=Command)
 @click.argument("what", metavar="MODE|ID|all")
 @python_option
 @click.option(

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import rich_click as click
+import click
 
 from gpudoctor.bad_input import BadInput
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output
 from gpudoctor.interruption import Interrupted
@@ -24,7 +25,9 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What a shell answers for a command that cannot be run."""
 
 
-@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    "run", cls=Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
 @click.option(
     "-o",
     "--output",

@@ -3,15 +3,16 @@
 import sys
 from pathlib import Path
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.streams import make_console
 from gpudoctor.registry import Registry
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @click.argument("id")
 @checks_option
 @output_options

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-import rich_click as click
+import click
 
 from gpudoctor.text import one_line
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
 
 from gpudoctor.proving.training_script import MODES, Choice
 

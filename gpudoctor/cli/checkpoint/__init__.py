@@ -1,8 +1,8 @@
 """``gpudoctor checkpoint``: the group of its two commands, each imported when it is asked for."""
 
-import rich_click as click
+import click
 
-from gpudoctor.cli import Commands
+from gpudoctor.cli.commands import Commands
 
 
 class CheckpointCommands(Commands):

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import rich_click as click
+import click
 
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.output import Output
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ SHOWN = 10
 DEVICE = re.compile(r"[a-z]+(:\d+)?")
 
 
-@click.command("fix")
+@click.command("fix", cls=Command)
 @click.argument("source", metavar="IN")
 @click.option("-o", "--output", "target", metavar="OUT", help="The copy; never the file itself.")
 @click.option(

@@ -3,16 +3,17 @@
 import time
 from pathlib import Path
 
-import rich_click as click
+import click
 
 from gpudoctor import garbage
 from gpudoctor.bad_input import BadInput
+from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.registry import Registry
 
 
-@click.command("inspect")
+@click.command("inspect", cls=Command)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
 @click.option("--keys", metavar="GLOB", help="Show the keys that match, each in a line: 'layer*.weight'.")
 @click.option(
