@@ -93,7 +93,7 @@ def _loads(script: Script) -> Iterator[Finding]:
             continue
         if _saved_from_cpu(script, call) or _of_numbers(script, call):
             continue
-        of_data = any(call.scope.startswith(f"{thing.type}.") for thing in script.of_kind("dataset"))
+        of_data = any(call.of_class(thing.type) for thing in script.of_kind("dataset"))
         of_data = (
             of_data or "data" in f"{call.scope} {call.arguments['f'].text if call.given('f') else ''}".lower()
         )

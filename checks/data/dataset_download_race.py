@@ -149,7 +149,7 @@ def _set(script: Script, call: Call) -> str:
 
 def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
     """Return whether surely every rank makes a call, and none has made it before the others."""
-    if call.rank_conditions or (call.reached and spawning and not call.spawned):
+    if one_alone(call) or (call.reached and spawning and not call.spawned):
         return False
     if not call.reached and not of_several(script, call):
         return False

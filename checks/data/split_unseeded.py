@@ -153,15 +153,15 @@ def _of_shared_set(script: Script, draw: Call) -> bool:
 
     What its length is asked of are its samples.
     """
-    owner, _, method = draw.scope.rpartition(".")
-    sets = {thing.number for thing in script.of_kind("dataset") if thing.type == owner}
+    method = draw.scope.rpartition(".")[2]
+    sets = {thing.number: thing.type for thing in script.of_kind("dataset") if draw.of_class(thing.type)}
     samplers = (t for t in script.of_kind("sampler") if t.type == "torch.utils.data.DistributedSampler")
     if not sets or method in EACH_TIME or not any(sampler.inner in sets for sampler in samplers):
         return False
     counted = {
         argument.text
         for call in script.named("len")
-        if call.scope == f"{owner}.__len__"
+        if any(call.of_class(owner, "__len__") for owner in sets.values())
         for argument in call.arguments.values()
     }
     first = draw.arguments.get("0")
@@ -173,9 +173,9 @@ def _of_shared_set(script: Script, draw: Call) -> bool:
 
 def _kept_samples(script: Script, part: Call) -> bool:
     """Return whether the first of a random order are the samples that a data set is made of, and the rest are left out."""
-    owner, _, method = part.scope.rpartition(".")
-    sets = {thing.type for thing in script.of_kind("dataset")}
-    return part.text.startswith(":") and owner in sets and method not in EACH_TIME
+    method = part.scope.rpartition(".")[2]
+    own = any(part.of_class(thing.type) for thing in script.of_kind("dataset"))
+    return part.text.startswith(":") and own and method not in EACH_TIME
 
 
 EACH_TIME = ("__getitem__", "__getitems__", "__iter__", "collate_fn", "set_epoch")

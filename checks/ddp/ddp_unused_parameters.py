@@ -108,7 +108,7 @@ def code(script: Script) -> Iterator[Finding]:
             or "forward" not in item.methods
         ):
             continue
-        if any(call.scope.startswith(f"{item.name}.") and handed_on(call) for call in script.calls):
+        if any(call.of_class(item.name) and handed_on(call) for call in script.calls):
             continue
         if made.starred or any(
             made.value(name).literal is not False for name in SEARCHING if made.given(name)
@@ -142,9 +142,7 @@ def _layers(script: Script, item: ModuleClass) -> Iterator[tuple[ModuleClass, At
             if inner is None or frozen or inner.name in seen or attribute.name not in one.used_in_forward:
                 continue
             whole = inner.dynamic or "forward" not in inner.methods
-            if not whole and not any(
-                c.scope.startswith(f"{inner.name}.") and handed_on(c) for c in script.calls
-            ):
+            if not whole and not any(c.of_class(inner.name) and handed_on(c) for c in script.calls):
                 seen.add(inner.name)
                 waiting.append(inner)
 
@@ -162,12 +160,12 @@ def _by_nobody(script: Script, item: ModuleClass, name: str) -> bool:
     """Return whether a layer stands in methods alone that nobody calls, of a module that is trained here."""
     if not any(True for _ in script.methods("backward")):
         return False
-    scopes = {f"{item.name}.{method}" for method in item.methods if method not in ("__init__", "forward")}
+    scopes = {f"{item.own_name}.{method}" for method in item.methods if method not in ("__init__", "forward")}
     used = {c.scope for c in script.calls if c.scope in scopes and c.text.startswith(f"self.{name}")}
     methods = {scope.rpartition(".")[2] for scope in used}
     return bool(methods) and not any(
         c.method in methods
-        or (c.text.endswith(f".{name}") and c.scope not in {*scopes, f"{item.name}.__init__"})
+        or (c.text.endswith(f".{name}") and c.scope not in {*scopes, f"{item.own_name}.__init__"})
         for c in script.calls
     )
 

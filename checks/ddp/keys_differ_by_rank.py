@@ -131,7 +131,7 @@ ON_DATA = re.compile(r"\b(len|any|all)\(|\.(numel|any|all|sum|nonzero|max)\(")
 
 def of_forward(script: Script) -> Iterator[Finding]:
     """Report a loss that the forward of a model under DDP returns for some batches alone."""
-    scopes = {f"{item.name}.forward" for item in wrapped_classes(script, "ddp", "fsdp")}
+    scopes = {f"{item.own_name}.forward" for item in wrapped_classes(script, "ddp", "fsdp")}
     for call in script.calls:
         if call.method != "__setitem__" or call.scope not in scopes or not call.value("key").is_literal:
             continue

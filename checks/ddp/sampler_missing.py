@@ -174,7 +174,7 @@ def _split(script: Script, made: Call) -> bool:
                 return True
             if source is not None:
                 waiting += [argument.value for argument in source.arguments.values()]
-            if any(c.scope.startswith(f"{thing.type}.") and _asks_rank(c) for c in script.calls):
+            if any(c.of_class(thing.type) and _asks_rank(c) for c in script.calls):
                 return True
     return True
 

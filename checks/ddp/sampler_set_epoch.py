@@ -58,7 +58,9 @@ def code(script: Script) -> Iterator[Finding]:
         return
     for sampler in script.of_kind("sampler"):
         made = script.made_by(sampler)
-        if sampler.type != "torch.utils.data.DistributedSampler" or made is None or sampler.escapes:
+        own = _by_epoch(script, sampler)
+        known = own or sampler.type == "torch.utils.data.DistributedSampler"
+        if not known or made is None or sampler.escapes:
             continue
         if made.value("shuffle").literal is False or made.starred:
             continue
@@ -101,10 +103,24 @@ def code(script: Script) -> Iterator[Finding]:
             if handed is not None and unsure:
                 how = f"nothing here calls its set_epoch; unless {handed.text} (line {handed.place}) does"
             yield check.found(
-                f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
+                f"this {'sampler' if own else 'DistributedSampler'} shuffles by the epoch, and {how}: every epoch has the order of "
+                "the first",
                 severity=Severity.NOTE if unsure else Severity.WARNING,
                 location=sampler.place,
             )
+
+
+def _by_epoch(script: Script, sampler: Thing) -> bool:
+    """Return whether a sampler is of the script's own class, whose order is drawn from a seed that is the epoch."""
+    if sampler.type.startswith("torch."):
+        return False
+    inside = [call for call in script.methods("manual_seed") if call.of_class(sampler.type, "__iter__")]
+    drawn = [c for c in inside if not any(t.value.literal is False and not t.negated for t in c.conditions)]
+    return any(EPOCH.search(argument.text) for call in drawn for argument in call.arguments.values())
+
+
+EPOCH = re.compile(r"self\._?epoch\b")
+"""Where a sampler keeps the epoch."""
 
 
 def _always_same(script: Script, call: Call) -> bool:

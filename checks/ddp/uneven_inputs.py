@@ -174,11 +174,11 @@ def _taken(script: Script, loader: Thing) -> Argument | None:
     owner = script.things[loader.inner].type
     for call in script.calls:
         nth = next((test for test in call.conditions if test.value.every_nth), None)
-        if call.scope == f"{owner}.__iter__" and nth is not None and not nth.negated:
+        if call.of_class(owner, "__iter__") and nth is not None and not nth.negated:
             return Argument(nth.value, nth.place, nth.text)
     for call in script.named("itertools.islice"):
         values = list(call.arguments.values())
-        if call.scope == f"{owner}.__iter__" and len(values) == 4 and values[1].value.by_rank:
+        if call.of_class(owner, "__iter__") and len(values) == 4 and values[1].value.by_rank:
             if not any(word in values[3].text for word in ("worker", "step")):
                 return values[1]
     return None

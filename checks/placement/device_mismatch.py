@@ -142,7 +142,7 @@ def left_behind(script: Script, item: ModuleClass) -> Iterator[Finding]:
     made = {
         (call.place.line, call.name): call
         for call in script.calls
-        if call.name in FACTORIES and call.scope == f"{item.name}.__init__"
+        if call.name in FACTORIES and call.of_class(item.name, "__init__")
     }
     written = {attribute.name for attribute in item.written_in_forward}
     for attribute in item.attributes:

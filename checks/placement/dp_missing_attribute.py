@@ -178,7 +178,7 @@ def _bare(script: Script) -> Iterator[Finding]:
             and not any(c.kind == "if" and not c.by_rank for c in call.conditions)
         ):
             yield check.found(
-                f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place})",
+                f"`{call.text}`: {thing.type.rpartition('::')[2]} has no module, and no wrapper that has one is around it (line {thing.place})",
                 location=call.place,
                 fixes=[UNWRAPPED],
             )

@@ -103,7 +103,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """What a DataParallel returns goes backward, or is turned into one number, without a mean; or is a plain number."""
-    scopes = {f"{item.name}.forward": item for item in wrapped_classes(script, "dp")}
+    scopes = {f"{item.own_name}.forward": item for item in wrapped_classes(script, "dp")}
     for way in script.exits:
         if way.kind != "return" or way.scope not in scopes:
             continue

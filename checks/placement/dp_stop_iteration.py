@@ -68,7 +68,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """next(self.parameters()) in what the forward of a replicated module runs."""
     scopes = {
-        f"{item.name}.{method}"
+        f"{item.own_name}.{method}"
         for item in wrapped_classes(script, "dp")
         for method in item.methods
         if method == "forward" or method in item.used_in_forward

@@ -309,8 +309,10 @@ def _current(device: Value) -> bool:
 
 def _fixed(call: Call) -> bool:
     """Return whether a GPU is chosen by a number that is the same on every rank."""
-    value = call.value("device")
-    return value.is_literal and type(value.literal) is int and call.reached and not call.conditions[1:]
+    index = call.value("device").index
+    fixed = index is not None and index.is_literal and type(index.literal) is int
+    tests = [c for c in call.conditions if c.kind != "main" and "is_available" not in c.text]
+    return fixed and call.reached and not tests
 
 
 def _sets_up(call: Call) -> bool:
@@ -327,7 +329,8 @@ CHOOSING = re.compile(r"\.(?:set|init|setup|select|choose|bind)_\w*(?:device|gpu
 def _binds(call: Call) -> bool:
     """Return whether a call may give a rank a GPU of its own."""
     if call.name in ("torch.cuda.set_device", "torch.cuda.device", "torch.accelerator.set_device_index"):
-        return bool(call.value("device").literal != 0)
+        given = call.value("device")
+        return not (given.index is not None and given.index.literal == 0)
     if CHOOSING.search(call.name) and not call.name.startswith("torch."):
         return True  # a function that is not seen here
     if call.name == "os.environ.__setitem__" and call.value("key").literal == "CUDA_VISIBLE_DEVICES":

@@ -60,6 +60,11 @@ check = Check(
 )
 
 
+def _guarded(script: Script) -> bool:
+    """Return whether a script has the guard: what is handed over outside of it may be called inside."""
+    return any(condition.kind == "main" for call in script.calls for condition in call.conditions)
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Processes started by spawn at the top of a file, where each child runs it again."""
@@ -73,7 +78,8 @@ def code(script: Script) -> Iterator[Finding]:
         fresh = call.method == "spawn" and call.value("start_method").literal != "fork"
         # What a function does that the top of the file calls happens at import, too.
         outside = not any(condition.kind in ("main", "type_checking") for condition in call.conditions)
-        if outside and call.reached and not call.spawned and (fresh or (call.method == "Process" and spawns)):
+        at_import = outside and call.reached and not call.spawned and not (call.deferred and _guarded(script))
+        if at_import and (fresh or (call.method == "Process" and spawns)):
             yield check.found(
                 'processes are started here outside of if __name__ == "__main__": each child imports this file first, '
                 "comes to the same line, and Python refuses",

@@ -143,6 +143,8 @@ def compared(values: list[Value], operators: list[ast.cmpop]) -> Value:
         return Value(by_rank=by_rank, from_data=from_data)
     left, right = values
     if isinstance(operators[0], (ast.Is, ast.IsNot)):
+        if left.is_none and right.is_none:
+            return Value(Known.LITERAL, isinstance(operators[0], ast.Is), items=(left, right), text="is")
         return Value(
             items=(left, right), text="is"
         )  # ``rank is None`` tells how it was started, not which rank it is

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.code.arithmetic import compared, present, tested
 from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.once import is_made, made_once, settled
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.settled import narrowed, settle
 from gpudoctor.code.unwrapping import is_wrapped
@@ -17,6 +18,16 @@ Heap = dict[tuple[int, str], Value]
 
 def branch(frame: Frame, node: ast.If) -> bool:
     """Go through both branches of an ``if``; return whether what follows is never reached."""
+    asked = made_once(frame, node)
+    if asked is not None and is_made(frame, asked):
+        return False
+    left = _branches(frame, node)
+    if asked is not None and not left:
+        settled(frame, asked)
+    return left
+
+
+def _branches(frame: Frame, node: ast.If) -> bool:
     value = tested(evaluate(frame, node.test))
     text = frame.text(node.test)
     kind = "main" if "__name__" in text else "type_checking" if "TYPE_CHECKING" in text else "if"

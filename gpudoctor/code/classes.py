@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from gpudoctor.code.definitions import Class, nodes
 from gpudoctor.code.known_calls import NO_MODULES, canonical, kind
-from gpudoctor.code.names import looked_up, member
+from gpudoctor.code.names import base_of
 from gpudoctor.code.program import Frame
-from gpudoctor.facts import Attribute, Known, ModuleClass, Value
+from gpudoctor.facts import WRAPPERS, Attribute, Known, ModuleClass
 
 _KINDS = (
     ("torch.nn.DataParallel", "dp"),
@@ -30,22 +30,12 @@ DYNAMIC = frozenset(
 def bases(frame: Frame, item: Class, depth: int = 0) -> Iterator[str]:
     """Yield the full names of the library classes that a class of the script stands on."""
     for node in item.node.bases:
-        value = _base(frame, node)
+        value = base_of(frame, item, node)
         if value.known is Known.SYMBOL:
             yield canonical(value.text)
         parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-        if isinstance(parent, Class) and depth < 6:
+        if isinstance(parent, Class) and parent.node is not item.node and depth < 6:
             yield from bases(frame, parent, depth + 1)
-
-
-def _base(frame: Frame, node: ast.expr) -> Value:
-    if isinstance(node, ast.Name):
-        return looked_up(frame, node.id)
-    if isinstance(node, ast.Attribute):
-        return member(frame, _base(frame, node.value), node.attr)
-    if isinstance(node, ast.Subscript):
-        return _base(frame, node.value)
-    return Value()
 
 
 def kind_of(frame: Frame, item: Class) -> str:
@@ -68,17 +58,24 @@ def kind_of(frame: Frame, item: Class) -> str:
     return "instance"
 
 
-def module_classes(frame: Frame, classes: list[Class]) -> Iterator[ModuleClass]:
-    """Yield what the modules of a file do with their parts."""
-    for item in classes:
+def module_classes(frame: Frame) -> Iterator[ModuleClass]:
+    """Yield what modules do with their parts: those of the program's file, and of others those that it makes."""
+    program = frame.program
+    for item in frame.file.classes:
         if kind_of(frame, item) in ("model", "lightning"):
             yield _module(frame, item)
+    if any(thing.kind in WRAPPERS for thing in program.things):
+        made = dict.fromkeys(thing.type for thing in program.things if thing.kind == "model")
+        for name in made:
+            own = program.defined.get(name)
+            if isinstance(own, Class) and own.file is not frame.file:
+                yield _module(Frame(program, own.file), own)
 
 
 def _module(frame: Frame, item: Class) -> ModuleClass:
     methods = {method.node.name: method.node for method in item.methods()}
     init = methods.get("__init__")
-    attributes = list(_assigned(frame, init)) if init is not None else []
+    attributes = list(_assigned(frame, item, init)) if init is not None else []
     reads = {name: frozenset(_read(node)) for name, node in methods.items()}
     forward = set(reads.get("forward", ()))
     waiting = [name for name in forward if name in methods]
@@ -87,7 +84,7 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
             if found not in forward:
                 forward.add(found)
                 waiting += [found] if found in methods else []
-    own = [frame.program.defined.get(_base(frame, node).text) for node in item.node.bases]
+    own = [frame.program.defined.get(base_of(frame, item, node).text) for node in item.node.bases]
     everywhere = frozenset(name for method, found in reads.items() if method != "__init__" for name in found)
     within = list(nodes(item.node))
     all_names = {n.attr for n in within if isinstance(n, ast.Attribute)} | {
@@ -95,7 +92,7 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
     }
     written = methods.get("forward")
     return ModuleClass(
-        name=item.name,
+        name=frame.program.name_of(item),
         place=frame.place(item.node),
         bases=tuple(bases(frame, item)),
         attributes=tuple(attributes),
@@ -103,11 +100,13 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
         used=everywhere,
         used_in_forward=frozenset(forward),
         dynamic=bool(all_names & DYNAMIC) or any(isinstance(parent, Class) for parent in own),
-        written_in_forward=tuple(_assigned(frame, written)) if written is not None else (),
+        written_in_forward=tuple(_assigned(frame, item, written)) if written is not None else (),
     )
 
 
-def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Attribute]:
+def _assigned(
+    frame: Frame, item: Class, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[Attribute]:
     """Yield the attributes of ``self`` that a method assigns to."""
     for node in nodes(function):
         targets: list[ast.expr] = []
@@ -122,7 +121,7 @@ def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) ->
                 and target.value.id == "self"
             ):
                 value = getattr(node, "value", None)
-                name = _maker(frame, value) if isinstance(node, ast.Assign) else ""
+                name = _maker(frame, item, value) if isinstance(node, ast.Assign) else ""
                 own = frame.program.defined.get(name)
                 module = kind(name) == "model" and name not in NO_MODULES
                 if isinstance(own, Class):
@@ -133,11 +132,11 @@ def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) ->
                 )
 
 
-def _maker(frame: Frame, node: ast.expr | None) -> str:
+def _maker(frame: Frame, item: Class, node: ast.expr | None) -> str:
     """Return the full name of what makes an attribute's value, empty where that is not known."""
     if not isinstance(node, ast.Call):
         return ""
-    value = _base(frame, node.func)
+    value = base_of(frame, item, node.func)
     return canonical(value.text) if value.known in (Known.SYMBOL, Known.DEFINED) else ""
 
 

@@ -18,8 +18,12 @@ LIBRARIES = frozenset(sys.stdlib_module_names) | frozenset(
 )
 """First parts of imports that no user's file bears."""
 INSTALLED = frozenset(("site-packages", "dist-packages"))
-TELLING = (b"torch", b"rank", b"RANK", b"args")
+TELLING = (b"torch", b"rank", b"RANK", b"args", b"loader", b"epoch", b"model", b"getattr", b"regist")
 """Without any of these words a file that is imported says nothing of a training, and is not parsed."""
+SOURCES = ("lib", "src")
+"""Folders of a repository that hold its modules, and are no part of their names."""
+MOST_NEIGHBOURS = 40
+"""Through how many files is looked for what a file that starts a program imports."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -53,6 +57,7 @@ class Files:
         self.roots = tuple(roots)
         self.names = names or {}
         self._found: dict[Path, File | None] = {}
+        self._below: dict[Path, tuple[Path, ...]] = {}
 
     @property
     def characters(self) -> int:
@@ -96,14 +101,25 @@ class Files:
                 f"{parts[0]}.py",
             ):
                 return None
-            for path in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
-                file = self._read(path)
-                if file is not None:
-                    return file
+            for place in (folder, *self._sources(folder)):
+                for path in (
+                    place.joinpath(*parts).with_suffix(".py"),
+                    place.joinpath(*parts, "__init__.py"),
+                ):
+                    file = self._read(path)
+                    if file is not None:
+                        return file
             if folder in self.roots or folder.parent == folder:
                 return None
             folder = folder.parent
         return None
+
+    def _sources(self, folder: Path) -> tuple[Path, ...]:
+        """Return the folders below one that scripts put on Python's path: ``sys.path.insert(0, "../lib")``."""
+        if folder not in self._below:
+            found = (folder / name for name in SOURCES)
+            self._below[folder] = tuple(path for path in found if os.path.isdir(path))
+        return self._below[folder]
 
     def _read(self, path: Path) -> "File | None":
         if path not in self._found:
@@ -131,6 +147,8 @@ class File:
         self.places: dict[ast.AST, Place] = {}
         self.texts: dict[ast.AST, str] = {}
         """Where nodes stand and what they say, as far as it was asked: a function called twice asks twice."""
+        self.telling: dict[ast.AST, bool] = {}
+        """Of methods that were asked after: whether they save, load or train."""
         self.changed: dict[ast.stmt, frozenset[str]] = {}
         """By the first statement of a loop's body: the names that the body gives a value."""
 
@@ -149,6 +167,19 @@ class File:
             for node in self.source.tree.body
             if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
         ]
+
+    @property
+    def neighbours(self) -> "Iterator[File]":
+        """Yield the given files that it imports, and those that they import in turn, nearest first."""
+        waiting, seen = [self], {self.source.path}
+        while waiting and len(seen) < MOST_NEIGHBOURS:
+            file = waiting.pop(0)
+            for name in file.imported:
+                other = file.module(name) or file.module(name.rpartition(".")[0])
+                if other is not None and other.source.path not in seen:
+                    seen.add(other.source.path)
+                    waiting.append(other)
+                    yield other
 
     @cached_property
     def imported(self) -> dict[str, ast.AST]:

@@ -17,7 +17,10 @@ def known(value: Value) -> bool:
 
 
 def entry(value: Value, key: object) -> Value | None:
-    """Return what a dictionary holds under a key, ``None`` where that is not known."""
+    """Return what a dictionary holds under a key, ``None`` where that is not known; of several those that have it."""
+    if value.known is Known.CHOICE:
+        found = [held for item in value.possible() if (held := entry(item, key)) is not None]
+        return one_of(found) if found else None
     return _held(value).get(key) if known(value) else None
 
 

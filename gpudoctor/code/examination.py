@@ -21,6 +21,7 @@ from gpudoctor.model import Source as Kind
 from gpudoctor.report import WORST, CheckStatus, Result
 
 T = TypeVar("T")
+MAIN = re.compile(r"^if __name__ ?== ?['\"]__main__['\"]", re.M)
 MOST_CHARACTERS = 6 * 2**20
 """How much text is held at once of files that import each other: a reader of a million lines of torch took 400 MB."""
 
@@ -118,9 +119,16 @@ class Examiner:
             return examined
         examined.lines = source.text.count("\n") + (not source.text.endswith("\n") and bool(source.text))
         examined.remarks += unknown(source, self.ids)
-        if relevant(source.text):
+        if relevant(source.text) or self._starts(source):
             self._follow(source, examined)
         return examined
+
+    def _starts(self, source: Source) -> bool:
+        """Return whether a file without a word of ours starts a program whose parts lie in files that have some."""
+        if "__main__" not in source.text or not MAIN.search(source.text):
+            return False
+        file = self._files.known(source.path) or self._files.add(source)
+        return any(relevant(other.source.text) for other in file.neighbours)
 
     def _read(self, path: Path, name: str, data: bytes | None) -> Source:
         known = self._files.known(path)

@@ -18,7 +18,7 @@ from gpudoctor.code.arithmetic import (
 from gpudoctor.code.attributes import attribute
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
-from gpudoctor.code.dictionaries import spread
+from gpudoctor.code.dictionaries import entry, spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
@@ -113,9 +113,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         arguments = {"key": Argument(index, frame.place(node.slice), frame.text(node.slice))}
         frame.record("os.environ.__getitem__", node, text="os.environ", arguments=arguments, result=found)
         return found
-    if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
-        if index.literal in value.literal:
-            return value.items[value.literal.index(index.literal)]
+    held_under = entry(value, index.literal) if index.is_literal else None
+    if held_under is not None:
+        return held_under
     note_share(frame, node, value, index)
     if index.text == EVERY_NTH and value.known is not Known.TENSOR and not value.by_rank:
         return Value(text=EVERY_NTH, items=(value,), by_rank=True)
@@ -231,6 +231,9 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(values)
+    if all(value.is_literal for value in values):  # ``shuffle=train and sampler is None``
+        settled = isinstance(node.op, ast.Or)
+        return next((value for value in values if bool(value.literal) is settled), values[-1])
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
         return one_of(values)  # ``a or b`` is mostly a default
     if len(tests) == 1 and isinstance(node.op, ast.Or) and tests[0].all_but is not None:

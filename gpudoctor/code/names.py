@@ -59,6 +59,16 @@ def looked_up(frame: Frame, identifier: str) -> Value:
     return Value(text=identifier)
 
 
+def named_in(frame: Frame, file: File, identifier: str) -> Value:
+    """Return what an identifier means at the module level of a file, which need not be that of the frame."""
+    if file is frame.file:
+        return looked_up(frame, identifier)
+    module = frame.program.globals.get(file.name)
+    if module is not None and identifier in module.names:
+        return module.names[identifier]
+    return in_file(frame, file, identifier) or Value(text=identifier)
+
+
 def in_file(frame: Frame, file: File, identifier: str, depth: int = 0) -> Value | None:
     """Return what a file defines or imports under a name, ``None`` where it does neither."""
     item = file.names.get(identifier)
@@ -181,7 +191,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     by_name = named_value(attribute) if thing.kind == "object" else None
     if thing.kind == "object" and "stop" in attribute.lower() and (thing.number, TOLD) in program.heap:
         return FLAG
-    return by_name or Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
+    from_data = (thing.number, HOLDS) in program.heap
+    return by_name or Value(text=attribute, from_data=from_data, made=thing.made)
 
 
 def _option(frame: Frame, name: str) -> Value:
@@ -208,7 +219,7 @@ def _class_attribute(frame: Frame, item: Class, attribute: str, depth: int = 0) 
                 return Value(Known.LITERAL, given.value)
             return named_value(attribute) or Value(text=attribute)
     for base in item.node.bases if depth < 5 else ():
-        parent = _parent(frame, base)
+        parent = parent_of(frame, item, base)
         if parent is not None:
             return _class_attribute(frame, parent, attribute, depth + 1)
     return named_value(attribute) or Value(text=attribute)
@@ -221,7 +232,7 @@ def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Func
             return method
     if depth < 5:
         for base in item.node.bases:
-            parent = _parent(frame, base)
+            parent = parent_of(frame, item, base)
             if parent is not None:
                 found = method_of(frame, parent, attribute, depth + 1)
                 if found is not None:
@@ -229,13 +240,26 @@ def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Func
     return None
 
 
-def _parent(frame: Frame, base: ast.expr) -> Class | None:
+def parent_of(frame: Frame, item: Class, base: ast.expr) -> Class | None:
     """Return the class of the script that another one stands on, ``None`` for a library's."""
-    value = UNKNOWN
-    if isinstance(base, ast.Name):
-        value = looked_up(frame, base.id)
-    elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
-        holder = looked_up(frame, base.value.id)
-        value = member(frame, holder, base.attr) if holder.thing < 0 else UNKNOWN
+    value = base_of(frame, item, base)
     parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-    return parent if isinstance(parent, Class) else None
+    return parent if isinstance(parent, Class) and parent.node is not item.node else None
+
+
+def base_of(frame: Frame, item: Class, node: ast.expr) -> Value:
+    """Return what stands among the bases of a class, as the file means it that defines the class."""
+    if isinstance(node, ast.Name):
+        return named_in(frame, item.file, node.id)
+    if isinstance(node, ast.Attribute):
+        holder = base_of(frame, item, node.value)
+        if holder.thing >= 0:
+            return UNKNOWN
+        if (
+            item.file is not frame.file and holder.known is Known.SYMBOL
+        ):  # a module that the class's file imports
+            frame = Frame(frame.program, item.file)
+        return member(frame, holder, node.attr)
+    if isinstance(node, ast.Subscript):
+        return base_of(frame, item, node.value)
+    return UNKNOWN

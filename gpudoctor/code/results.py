@@ -8,9 +8,9 @@ from gpudoctor.code.arithmetic import filled_in
 from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
-from gpudoctor.code.names import FLAG, HOLDS, TOLD
+from gpudoctor.code.names import FLAG, HOLDS, TOLD, member
 from gpudoctor.code.namespaces import of_parser
-from gpudoctor.code.program import Frame, mixed
+from gpudoctor.code.program import Frame, mixed, one_of
 from gpudoctor.facts import EVERY_NTH, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
@@ -65,6 +65,10 @@ def result_of(
         return first.value if first else UNKNOWN
     if name in CLOCKS:
         return Value(from_data=True)
+    if name.endswith(
+        (".trange", ".tnrange")
+    ):  # whether its bar is shown may differ by rank, its numbers do not
+        return _numbers(frame, {key: a for key, a in arguments.items() if key.isdigit()})
     kind = frame.program.kind(receiver)
     # where a tensor is says nothing of its numbers
     by_rank, from_data = mixed([a.value for key, a in arguments.items() if key not in PLACES])
@@ -91,7 +95,7 @@ def result_of(
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]
     from_data = from_data and (name.startswith(OF_ONE) or not any(word in last.lower() for word in REDUCING))
-    by_name = named_value(last.removeprefix("get_")) or named_value(last)
+    by_name = named_value(last.lower().removeprefix("get_")) or named_value(last)
     if first and by_name is not None and by_name.sole is None:
         by_name = None  # of a group of its own, perhaps; ``is_master(args)`` asks for one thing, whatever it is told
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
@@ -246,7 +250,9 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``getattr`` returns: the wrapper's module where that is asked for, else by the name."""
     values = [argument.value for argument in arguments.values()]
     if len(values) < 2 or not isinstance(values[1].literal, str):
-        return chosen(values[0]) if values else UNKNOWN
+        begins = values[1].text.partition("{}")[0] if len(values) > 1 and "{}" in values[1].text else ""
+        found = _beginning(frame, values[0], begins) if begins else None
+        return found or (chosen(values[0]) if values else UNKNOWN)
     name = values[1].literal
     if values[0].known is Known.SYMBOL:
         return Value(Known.SYMBOL, text=canonical(f"{values[0].text}.{name}"))
@@ -256,6 +262,25 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
         return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
     return held or named_value(name) or UNKNOWN
+
+
+def _beginning(frame: Frame, holder: Value, begins: str) -> Value | None:
+    """Return what ``getattr(self, "net" + name)`` may be: the attributes, or a module's functions, that begin so."""
+    if holder.known is Known.SYMBOL and holder.text.startswith("file:"):
+        other = frame.file.module(holder.text[5:])
+        names = [name for name in other.names if name.startswith(begins)] if other is not None else []
+        found = [member(frame, holder, name) for name in names[:MOST_CHOSEN]]
+        found = [value for value in found if value.known is Known.DEFINED]
+    else:
+        found = [
+            value
+            for (thing, name), value in frame.program.heap.items()
+            if thing == holder.thing >= 0 and name.startswith(begins)
+        ]
+    return one_of(found[:MOST_CHOSEN]) if found else None
+
+
+MOST_CHOSEN = 4
 
 
 def chosen(value: Value) -> Value:

@@ -12,7 +12,7 @@ from gpudoctor.code.loops import for_loop, while_loop
 from gpudoctor.code.names import symbol
 from gpudoctor.code.program import Frame
 from gpudoctor.code.unwrapping import is_wrapped
-from gpudoctor.facts import UNKNOWN, Value
+from gpudoctor.facts import UNKNOWN, Known, Value
 
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort"})
@@ -60,6 +60,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
         inside = value.text == "generator"  # what a class does in its __init__ is over by then
         made = [call.name for call in frame.program.calls[calls:] if inside or call.stack == frame.stack]
         frame.contexts = (*frame.contexts, *(made or [value.text] if made or value.text else []))
+        frame.contexts += _others(frame, item.context_expr)
         if value.text == "generator" and len(value.items) == 1:
             value = value.items[0]  # a context manager that the script writes with ``yield``
         if item.optional_vars is not None:
@@ -67,6 +68,14 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
     left = execute(frame, node.body)
     frame.contexts = contexts
     return left
+
+
+def _others(frame: Frame, node: ast.expr) -> tuple[str, ...]:
+    """Return what else ``with context():`` may enter: ``context = model.join if ddp else nullcontext``."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        return ()
+    value = frame.names.get(node.func.id, UNKNOWN)
+    return tuple(f".{v.text}" for v in value.possible() if v.text) if value.known is Known.CHOICE else ()
 
 
 def _return(frame: Frame, node: ast.Return) -> bool:

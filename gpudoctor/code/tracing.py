@@ -1,6 +1,7 @@
 """Follow a program from where it starts, and return what it does."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from gpudoctor.code.entry import STARTING, entry
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
-from gpudoctor.code.names import method_of
+from gpudoctor.code.names import method_of, parent_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, either, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import PREFIXES, UNKNOWN, Argument, Condition, Known, Script, Signature, Value
@@ -39,7 +40,7 @@ def trace(file: File) -> Script:
         calls=tuple(program.calls),
         exits=tuple(program.exits),
         things=things,
-        classes=tuple(module_classes(frame, file.classes)),
+        classes=tuple(module_classes(frame)),
         signatures=(
             *(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
             *(
@@ -243,7 +244,7 @@ def _deferred(frame: Frame) -> None:
             continue  # what functools.partial makes of it, with some of what it takes, is handed over later
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
             self_value = program.holder(value, item)
-            caller = Frame(program, frame.file)
+            caller = Frame(program, item.file)
             caller.conditions = guard
             caller.deferred = True
             ready, keywords = program.partials.get(value.made, ([], {}))
@@ -265,6 +266,7 @@ def _only_defined(frame: Frame) -> None:
         guard = Condition(frame.place(first.node), "__name__ == '__main__'", kind="main")
         _alone(frame, first, None, reached=True, guard=(guard,))
         _deferred(frame)
+    _called_by_torch(frame)
     classes = [item for item in file.classes if item.node.name == item.name]
     for wanted in (False, True):
         for function in functions:
@@ -273,6 +275,22 @@ def _only_defined(frame: Frame) -> None:
         for item in classes:
             _methods(frame, item, called if not wanted else None)
     program.deferred.clear()
+
+
+def _called_by_torch(frame: Frame) -> None:
+    """Go through the methods by which a loader asks the data sets and samplers that other files define."""
+    program = frame.program
+    for thing in program.things[:MOST_OBJECTS]:
+        item = program.defined.get(thing.type) if thing.kind in ("dataset", "sampler") else None
+        if isinstance(item, Class) and item.file is not frame.file:
+            for name in ("__iter__", "__getitem__"):
+                method = method_of(frame, item, name)
+                if method is not None:
+                    _alone(frame, method, Value(Known.THING, thing=thing.number), reached=True)
+
+
+MOST_OBJECTS = 400
+"""Among how many objects is looked for data sets and samplers."""
 
 
 def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
@@ -295,9 +313,42 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     if first is not None and first in missed:
         missed = [first, *(m for m in missed if m is not first and m != first)]
     missed.sort(key=lambda method: method.node.name != "__init__" and not _wraps(method))
+    if called is not None:
+        missed += _inherited(frame, item)
     for method in missed:
         reached = item.name in program.instantiated and kind in ("model", "dataset")
         _alone(frame, method, self_value, reached=reached)
+
+
+def _inherited(frame: Frame, item: Class) -> list[Function]:
+    """Return what a class takes over from one of another file, and does not call itself: to save, to load, to train."""
+    known = {method.node.name for method in item.methods()}
+    found: list[Function] = []
+    waiting = [item]
+    while waiting:
+        one = waiting.pop(0)
+        parents = [parent_of(frame, one, base) for base in one.node.bases]
+        waiting += [parent for parent in parents if parent is not None and len(waiting) < DEEPEST]
+        for parent in parents:
+            for method in parent.methods() if parent is not None and parent.file is not item.file else ():
+                if method.node.name not in known and _tells(method):
+                    found.append(method)
+                known.add(method.node.name)
+    return found
+
+
+SAVING = re.compile(r"torch\.(?:save|load)\(|\.backward\(|DataLoader\(|Parallel\(|Sampler\(|\bdist\.\w+\(")
+"""What stands in a method for which a class of another file is gone through for each class that stands on it."""
+
+
+def _tells(method: Function) -> bool:
+    """Return whether a method does something that checks look for."""
+    node = method.node
+    known = method.file.telling.get(node)
+    if known is None:
+        body = "\n".join(method.file.source.lines[node.lineno - 1 : node.end_lineno])
+        known = method.file.telling[node] = SAVING.search(body) is not None
+    return known
 
 
 def _wraps(method: Function) -> bool:
@@ -317,7 +368,7 @@ def _alone(
     program = frame.program
     if f"{function.file.name}::{function.name}" in program.followed:
         return
-    apart = Frame(program, frame.file)
+    apart = Frame(program, function.file)
     apart.depth, apart.reached, apart.conditions = 1, reached, guard
     parameters = [*function.node.args.posonlyargs, *function.node.args.args]
     names = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}

@@ -195,6 +195,12 @@ class Call(Struct, frozen=True, kw_only=True):
         tests = [c for c in other.conditions if c.kind == "if"]
         return any(one.excludes(test) for one in self.conditions if one.kind == "if" for test in tests)
 
+    def of_class(self, name: str, method: str = "") -> bool:
+        """Return whether it stands in a method of one of the script's classes, or in the one of that name."""
+        path, _, plain = name.rpartition("::")
+        inside = self.scope == f"{plain}.{method}" if method else self.scope.startswith(f"{plain}.")
+        return inside and (not path or path == self.place.path)
+
     @property
     def rank_conditions(self) -> tuple[Condition, ...]:
         """The conditions of which only some ranks pass because they ask for the rank."""
@@ -250,6 +256,7 @@ class ModuleClass(Struct, frozen=True, kw_only=True):
     """A class of the script that is an nn.Module."""
 
     name: str
+    """As things have it as their type: with its file, where that is another one than the program begins with."""
     place: Place
     bases: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = ()
@@ -262,6 +269,11 @@ class ModuleClass(Struct, frozen=True, kw_only=True):
     """Attributes are reached by other ways: getattr, self.children(), modules(), __dict__, a base class's forward."""
     written_in_forward: tuple[Attribute, ...] = ()
     """Attributes of ``self`` that ``forward`` assigns to."""
+
+    @property
+    def own_name(self) -> str:
+        """Its name as it is written, with which the scopes of its methods begin."""
+        return self.name.rpartition("::")[2]
 
 
 class Script(Struct, frozen=True, kw_only=True):

@@ -86,16 +86,33 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
 def _tells(call: Call, around: tuple[Condition, ...], name: str) -> bool:
     """Return whether a test tells a wrapped model from a bare one; one that the wrapper stands under too does not."""
     same = {
-        (c.text, c.negated) for c in around
+        (_plain(c.text), c.negated) for c in around
     }  # the flag under which the model is wrapped: it is the wrapper
     tests = [
         c
         for c in call.conditions
-        if c.kind == "if" and not c.by_rank and c not in around and (c.text, c.negated) not in same
+        if c.kind == "if" and not c.by_rank and c not in around and not _includes(c, same)
     ]
     if any(c.kind == "except" and c not in around for c in call.conditions):
         return True  # ``try: model.module.state_dict()``
     return any(word in c.text.lower() for c in tests for word in TELLS_WRAPPED if not _of_another(c, name))
+
+
+HOLDER = re.compile(r"\b(?:[a-z]\w*\.)+(?=\w)")
+"""What stands in front of an attribute's name: ``self.opt.``."""
+
+
+def _plain(text: str) -> str:
+    """Return a test without the names of what holds the flags that it asks for: ``self.opt.gpu_ids`` is ``gpu_ids``."""
+    return HOLDER.sub("", text)
+
+
+def _includes(test: Condition, same: set[tuple[str, bool]]) -> bool:
+    """Return whether a test holds only where one of some others does, by its source."""
+    text = _plain(test.text)
+    if (text, test.negated) in same:
+        return True
+    return not test.negated and " or " not in text and any((p, False) in same for p in text.split(" and "))
 
 
 OF_CLASS = re.compile(r"(?:not )?isinstance\(([\w.]+), [\w.]+\)")

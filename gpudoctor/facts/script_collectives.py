@@ -87,6 +87,8 @@ def parted(script: Script, meeting: Sequence[Call] | None = None) -> list[Parted
     for call, one in calls:
         others = sides.get((one.test, not one.chosen), ())
         if call.name not in others and UNSEEN not in others and not _by_raise(script, one.condition):
+            if _made_before(call, places):
+                continue
             place, text = _standing(call, one.condition, places)
             if _also(script, one, text):
                 continue  # the same function is called on the other side, and does there what it does here
@@ -133,6 +135,13 @@ def _places(script: Script) -> dict[Place, list[Call]]:
     for call in script.calls:
         found.setdefault(call.place, []).append(call)
     return found
+
+
+def _made_before(call: Call, places: dict[Place, list[Call]]) -> bool:
+    """Return whether all ranks have come to the same line, which makes what is not there yet: a property's wrapper."""
+    once = any(condition.text.endswith(" is None") and not condition.negated for condition in call.conditions)
+    before = (c for c in places[call.place] if c.number < call.number and c.name == call.name)
+    return once and any(not c.rank_conditions for c in before)
 
 
 def _standing(call: Call, condition: Condition, places: dict[Place, list[Call]]) -> tuple[Place, str]:

@@ -112,7 +112,7 @@ def _making(script: Script, call: Call) -> list[Call]:
 
     Its branches may exclude each other: ``if args.use_ddp: ... else: ...``. A worker that mp.spawn starts elsewhere
     runs as the one process where it is called by itself. And of a library of many files, whose parts know nothing of
-    each other, only what stands in the program's file or in the call's own counts.
+    each other, only what stands in the program's file or in the call's own counts, unless one run comes to both.
     """
     making = [
         other for other in script.calls if other.name in MAKING and not _never(other) and not _for_one(other)
@@ -126,8 +126,12 @@ def _making(script: Script, call: Call) -> list[Call]:
         other
         for other in making
         if (other.spawned or other.place not in spawned)
-        and (call.place.path == script.path or other.place.path == call.place.path)
-        and (other.place.path in near or all(c.kind != "if" or c.by_rank for c in other.conditions))
+        and (
+            call.place.path == script.path
+            or other.place.path == call.place.path
+            or (call.reached and other.reached)
+        )
+        and (other.place.path in near or all(_plain(c) or c in call.conditions for c in other.conditions))
         and not any((c.place, c.negated) in passed and not c.early for c in other.conditions)
         and not other.excluded(call)
     ]
@@ -137,9 +141,21 @@ def elsewhere(script: Script) -> bool:
     """Return whether the ranks are made in other files alone, under a test: a library that can, if it is asked to."""
     making = [call for call in script.calls if call.name in MAKING]
     return bool(making) and all(
-        call.place.path != script.path and any(c.kind == "if" and not c.by_rank for c in call.conditions)
-        for call in making
+        call.place.path != script.path and not all(_plain(c) for c in call.conditions) for call in making
     )
+
+
+SEVERAL = late_pattern(
+    r"distribut|(?:\b|_)dist(?:\b|_)|ddp|parallel|world_size|launcher|gpus?\b|device_count|cuda\.is_available"
+    r"|num_processes|is_initialized|\bworld\b|> ?1$",
+    re.I,
+)
+"""What a test asks for that holds where there are several ranks."""
+
+
+def _plain(condition: Condition) -> bool:
+    """Return whether a test holds in each run of several ranks, as far as words tell, or asks for the rank."""
+    return condition.kind != "if" or condition.by_rank or SEVERAL.search(condition.text) is not None
 
 
 def _sampled(script: Script) -> bool:

@@ -79,7 +79,7 @@ def stays(script: Script, thing: Thing) -> bool:
         return False
     own = class_of(script, thing)
     placed = own is not None and any(
-        call.method in PLACING and call.scope.startswith(f"{own.name}.") for call in script.calls
+        call.method in PLACING and call.of_class(own.name) for call in script.calls
     )
     if own is not None and not _has_parameters(script, made):
         return False
@@ -149,9 +149,7 @@ def cpu_input(script: Script, call: Call) -> tuple[Argument | None, Call | None]
     if not bare or not placed or inner.escapes or (model is not inner and moves(script, model)):
         return None, None
     own = class_of(script, inner)
-    within = own is not None and any(
-        c.method in PLACING and c.scope.startswith(f"{own.name}.") for c in script.calls
-    )
+    within = own is not None and any(c.method in PLACING and c.of_class(own.name) for c in script.calls)
     raw = next(
         (argument for argument in call.arguments.values() if _made_on_cpu(script, argument.value)), None
     )

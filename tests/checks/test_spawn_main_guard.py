@@ -68,6 +68,21 @@ p.start()
 ]
 FINE = [
     """
+import menu
+import torch.multiprocessing as mp
+
+def work(rank):
+    print(rank)
+
+def train():
+    mp.spawn(work, nprocs=2)
+
+menu.add_command(train)
+
+if __name__ == "__main__":
+    menu.run()
+""",
+    """
 import sweeps
 import torch.multiprocessing as mp
 

@@ -1,0 +1,455 @@
+"""Programs of several files: what one of them does wrong is seen from where another one begins.
+
+In each text ``# file: NAME`` begins a file. One line is wrong, ``BAD  # <- ID | GOOD``, and what stands behind it mends
+it: then nothing is found above a note. Where the finding stands in another line, ``ID at TEXT`` says what is in that.
+"""
+
+import re
+
+import pytest
+
+from gpudoctor.code.examination import Examiner, distinct
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+
+CHECKS = [check for check in Registry.of(()).checks() if Source.CODE in check.functions]
+SLOT = re.compile(r"^(?P<bad>.*?)  # <- (?P<id>[a-z-]+)(?: at (?P<at>\S.*?))? \| ?(?P<good>.*)$", re.M)
+
+PROGRAMS = {
+    "the main file has no word of torch": """
+# file: train.py
+from engine.launch import run
+from solver import Solver
+
+def job(rank, world):
+    Solver(rank, world).train()
+
+if __name__ == "__main__":
+    run(job, 2)
+# file: engine/launch.py
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def _entry(rank, job, world):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29511"
+    dist.init_process_group("nccl", rank=rank, world_size=world)
+    torch.cuda.set_device(rank)
+    job(rank, world)
+    dist.destroy_process_group()
+
+def run(job, world):
+    mp.spawn(_entry, args=(job, world), nprocs=world)
+# file: solver.py
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+import torch
+from engine.base import BaseSolver
+from parts import Net, pairs
+
+class Solver(BaseSolver):
+    def build(self):
+        self.sampler = DistributedSampler(pairs, num_replicas=self.world, rank=self.rank)
+        self.loader = DataLoader(pairs, batch_size=4, sampler=self.sampler)
+        self.net = DistributedDataParallel(Net().cuda(self.rank), device_ids=[self.rank])
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def before_epoch(self, epoch):
+        self.sampler.set_epoch(epoch)
+
+    def epoch(self):
+        for x, y in self.loader:
+            self.optimizer.zero_grad()
+            (self.net(x.cuda(self.rank)) - y.cuda(self.rank)).pow(2).mean().backward()
+            self.optimizer.step()
+# file: engine/base.py
+import torch
+
+class BaseSolver:
+    def __init__(self, rank, world):
+        self.rank, self.world = rank, world
+        self.build()
+
+    def train(self):
+        for epoch in range(10):
+            self.before_epoch(epoch)
+            self.epoch()
+            self.save()
+
+    def save(self):
+        if True:  # <- checkpoint-all-ranks at torch.save | if self.rank == 0:
+            torch.save(self.net.module.state_dict(), "last.pt")
+""",
+    "a hook of the class that the trainer stands on": """
+# file: train.py
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from lib_.trainer import Trainer
+from parts import Net, pairs
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    Trainer(DDP(Net().cuda()), pairs).fit()
+    dist.destroy_process_group()
+# file: lib_/__init__.py
+# file: lib_/trainer.py
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from .base import BaseTrainer
+
+class Trainer(BaseTrainer):
+    def loaders(self, data):
+        sampler = DistributedSampler(data)  # <- sampler-set-epoch | sampler = DistributedSampler(data, shuffle=False)
+        return {"train": DataLoader(data, batch_size=4, sampler=sampler)}
+
+    def step(self, x, y):
+        return (self.model(x.cuda()) - y.cuda()).pow(2).mean()
+# file: lib_/base.py
+import torch
+
+class BaseTrainer:
+    def __init__(self, model, data):
+        self.model = model
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        self._loaders = None
+        self.data = data
+
+    @property
+    def all_loaders(self):
+        if self._loaders is None:
+            self._loaders = self.loaders(self.data)
+        return self._loaders
+
+    def fit(self):
+        for epoch in range(10):
+            for x, y in self.all_loaders["train"]:
+                self.optimizer.zero_grad()
+                self.step(x, y).backward()
+                self.optimizer.step()
+""",
+    "a property makes its loaders once": """
+# file: runner.py
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import pairs
+
+class Runner:
+    def __init__(self, model):
+        self.model = DDP(model)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self._loaders = None
+
+    @property
+    def loaders(self):
+        if self._loaders is None:
+            sampler = DistributedSampler(pairs)
+            self._loaders = {"train": DataLoader(pairs, batch_size=4, sampler=sampler)}
+        return self._loaders
+
+    def train(self):
+        for epoch in range(10):
+            pass  # <- sampler-set-epoch at = DistributedSampler | self.loaders["train"].sampler.set_epoch(epoch)
+            for x, y in self.loaders["train"]:
+                self.optimizer.zero_grad()
+                (self.model(x) - y).pow(2).mean().backward()
+                self.optimizer.step()
+""",
+    "a layer that no forward uses, of a model in another file": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from models.net import Net
+
+dist.init_process_group("gloo")
+model = DDP(Net())
+for i in range(3):
+    model(torch.ones(2, 8)).sum().backward()
+dist.destroy_process_group()
+# file: models/net.py
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.spare = nn.Linear(8, 8)  # <- ddp-unused-parameters | self.spare = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.body(x)
+""",
+    "loaders in a dictionary that tests fill": """
+# file: main.py
+import argparse
+import torch
+import torch.distributed as dist
+from data import get_data
+from engine import one_epoch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--train")
+    parser.add_argument("--val")
+    args = parser.parse_args()
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    data = get_data(args)
+    for epoch in range(3):
+        one_epoch(model, data, epoch)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    main()
+# file: data.py
+from dataclasses import dataclass
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import pairs
+
+@dataclass
+class Info:
+    loader: DataLoader
+    sampler: DistributedSampler
+
+def made(path, train):
+    sampler = DistributedSampler(pairs, shuffle=train)
+    return Info(DataLoader(pairs, batch_size=2, sampler=sampler), sampler)
+
+def get_data(args):
+    data = {}
+    if args.train:
+        data["train"] = made(args.train, True)
+    if args.val:
+        data["val"] = made(args.val, False)
+    return data
+# file: engine.py
+def one_epoch(model, data, epoch):
+    model.train()  # <- sampler-set-epoch at DistributedSampler(pairs | data["train"].sampler.set_epoch(epoch)
+    for x, y in data["train"].loader:
+        (model(x) - y).pow(2).mean().backward()
+""",
+    "a loader that is told by None whether it shuffles": """
+# file: main.py
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from loaders import make
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    loader = make(True)
+    for epoch in range(3):
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+    dist.destroy_process_group()
+# file: loaders.py
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import pairs
+
+def make(train):
+    sampler = None
+    sampler = None  # <- sampler-missing at DataLoader(pairs | sampler = DistributedSampler(pairs, shuffle=False)
+    return DataLoader(pairs, batch_size=2, shuffle=train and sampler is None, sampler=sampler)
+""",
+    "a sampler of another file that draws by the epoch": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from parts import pairs
+from sampling import Shares
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    sampler = Shares(pairs, dist.get_rank(), dist.get_world_size())
+    loader = DataLoader(pairs, batch_size=2, sampler=sampler)
+    for epoch in range(3):
+        pass  # <- sampler-set-epoch at = Shares | sampler.set_epoch(epoch)
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+    dist.destroy_process_group()
+# file: sampling.py
+import torch
+from torch.utils.data.sampler import Sampler
+
+class Shares(Sampler):
+    def __init__(self, data, rank, world):
+        self.data, self.rank, self.world = data, rank, world
+        self.epoch = 0
+
+    def __iter__(self):
+        drawn = torch.Generator()
+        drawn.manual_seed(self.epoch)
+        order = torch.randperm(len(self.data) // self.world * self.world, generator=drawn).tolist()
+        return iter(order[self.rank :: self.world])
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+""",
+    "networks that a class of another file saves by their names": """
+# file: models/cycle.py
+from .base import BaseModel
+from .networks import define
+
+class Cycle(BaseModel):
+    def __init__(self, opt):
+        super().__init__(opt)
+        self.model_names = ["A", "B"]
+        self.netA = define(opt.gpu_ids)
+        self.netB = define(opt.gpu_ids)
+
+    def step(self, x):
+        self.netB(self.netA(x)).pow(2).mean().backward()
+# file: models/base.py
+import torch
+
+class BaseModel:
+    def __init__(self, opt):
+        self.gpu_ids = opt.gpu_ids
+        self.model_names = []
+
+    def save(self, epoch):
+        for name in self.model_names:
+            net = getattr(self, "net" + name)
+            if len(self.gpu_ids) > 0 and torch.cuda.is_available():
+                state = net.state_dict()  # <- state-dict-prefix | state = net.module.state_dict()
+                torch.save(state, f"{epoch}_{name}.pth")
+# file: models/networks.py
+import torch
+
+def define(gpu_ids):
+    net = torch.nn.Linear(2, 2)
+    if len(gpu_ids) > 0:
+        net.to(gpu_ids[0])
+        net = torch.nn.DataParallel(net, gpu_ids)
+    return net
+""",
+    "a function that an option names": """
+# file: train.py
+import argparse
+import torch
+import tqdm
+from torch.nn.parallel import DistributedDataParallel as DDP
+from utils import launching, saving
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--launcher", default="pytorch")
+    args = parser.parse_args()
+    rank = getattr(launching, "init_dist_%s" % args.launcher)(29500)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[torch.cuda.current_device()])
+    with tqdm.trange(0, 10, leave=(rank == 0)) as bar:
+        for epoch in bar:
+            model(torch.ones(2, 2).cuda()).sum().backward()
+            if epoch % 2 == 0:  # <- checkpoint-all-ranks at torch.save | if epoch % 2 == 0 and rank == 0:
+                saving.save(model, "epoch_%d" % epoch)
+
+if __name__ == "__main__":
+    main()
+# file: utils/__init__.py
+# file: utils/launching.py
+import os
+import torch
+import torch.distributed as dist
+
+def init_dist_pytorch(port):
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+    return dist.get_rank()
+# file: utils/saving.py
+import torch
+
+def save(model, name):
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    torch.save(model.state_dict(), "{}.pth".format(name))
+""",
+    "modules below lib": """
+# file: tools/train.py
+import _paths
+import torch
+import torch.distributed as dist
+from core.function import train
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import pairs
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    loader = DataLoader(pairs, batch_size=2, sampler=DistributedSampler(pairs, shuffle=False))
+    for epoch in range(3):
+        train(model, loader)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    main()
+# file: lib/core/__init__.py
+# file: lib/core/function.py
+import torch.distributed as dist
+
+def train(model, loader):
+    for x, y in loader:
+        loss = (model(x) - y).pow(2).mean()
+        loss.backward()
+        if dist.get_rank() == 0:  # <- collective-in-branch at dist.all_reduce | if loss.requires_grad:
+            dist.all_reduce(loss)
+""",
+}
+
+
+def files(text, mended):
+    """The files of a text, its one line wrong or mended; and where the finding is expected."""
+    found = SLOT.search(text)
+    indent = found["bad"][: len(found["bad"]) - len(found["bad"].lstrip())]
+    text = text.replace(found[0], indent + found["good"] if mended else found["bad"])
+    parts = re.split(r"^# file: (\S+)\n", text, flags=re.M)[1:]
+    written = dict(zip(parts[::2], parts[1::2], strict=True))
+    wanted = found["at"] or found["bad"]
+    [place] = (
+        [
+            (name, number)
+            for name, body in written.items()
+            for number, line in enumerate(body.split("\n"), 1)
+            if wanted in line
+        ]
+        if not mended
+        else [None]
+    )
+    return written, (found["id"], place)
+
+
+def looked_at(tmp_path, written):
+    paths = {}
+    for name, body in written.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body)
+        paths[path] = name
+    examiner = Examiner(paths, CHECKS, (tmp_path,))
+    seen = [examiner.file(path) for path in paths]
+    assert not [r for one in seen for r in one.results.values() if r.status.value == "crashed"]
+    findings = distinct(finding for one in seen for finding in one.findings)
+    return {(f.id, (f.location.path, f.location.line)) for f in findings if f.severity is not Severity.NOTE}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_wrong_line_is_found(tmp_path, name):
+    written, expected = files(PROGRAMS[name], mended=False)
+    assert looked_at(tmp_path, written) == {expected}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_mended_is_fine(tmp_path, name):
+    written, _ = files(PROGRAMS[name], mended=True)
+    assert looked_at(tmp_path, written) == set()
