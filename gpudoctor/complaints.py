@@ -24,6 +24,11 @@ _DENIED = re.compile(
 )
 # until 2.2 without its name: "[0] include/socket.h:360 WARN Call to connect failed"
 _WARNS = re.compile(r"NCCL WARN |(?:^|\s)[\w/]{1,60}\.(?:h|cu|cc):\d{1,5} WARN ")
+# what torch passes on of NCCL's last words, and NCCL's own lines of its networks
+_PASSED_ON = re.compile(
+    r"\bnccl(?:Internal|System|Remote|UnhandledCuda)Error: |\bNCCL error in: |\bNET/(?:IB|Socket) ?: ",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,12 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
     """
     explained = explain(text[:CHARACTERS_MOST], name=name, checks=registry, source=False)
     checks = {f.id: registry.get(f.id) for f in explained.findings}
+    passed_on = _PASSED_ON.search(text[:CHARACTERS_MOST]) is not None
     findings = [
         replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
         for f in explained.findings
         if (check := checks[f.id]) is not None
-        and (of_machine(check) or _by_nccl(check, f))
+        and (of_machine(check) or _by_nccl(check, f, passed_on=passed_on))
         and not _is_denied(f)
     ]
     shown = {f.id for f in findings}
@@ -64,10 +70,16 @@ def _is_denied(finding: Finding) -> bool:
     return bool(finding.evidence) and all(_DENIED.match(shown.text) for shown in finding.evidence)
 
 
-def _by_nccl(check: Check, finding: Finding) -> bool:
-    """Return whether NCCL itself warns of what the check sees on machines too: an interface, a plug-in, a version."""
-    seen = check.family == "nccl" and Source.ENVIRONMENT in check.functions
-    return seen and any(_WARNS.search(shown.text) for shown in finding.evidence)
+def _by_nccl(check: Check, finding: Finding, *, passed_on: bool) -> bool:
+    """Return whether NCCL itself warns of what the check sees on machines too: an interface, a plug-in, a version.
+
+    `passed_on`: somewhere in the text torch quotes it, one line or more away from the exception's name.
+    """
+    warned = any(_WARNS.search(shown.text) for shown in finding.evidence)
+    seen = Source.ENVIRONMENT in check.functions
+    return seen and (
+        (check.family == "nccl" and (warned or passed_on)) or (check.family == "network" and warned)
+    )
 
 
 def of_machine(check: Check) -> bool:

@@ -52,6 +52,22 @@ def test_words_alone(text, id, examined):
 
 
 @pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("ncclInternalError: Internal check failed.\nBootstrap : no socket interface found", "nccl-interface"),
+        ("NCCL WARN Socket creation failed : Address family not supported by protocol", "address-family"),
+    ],
+)  # fmt: skip
+def test_what_nccl_says_of_the_network(text, id, examined):
+    assert [f.id for f in examined(f"It ends with\n{text}\n").findings] == [id]
+
+
+def test_words_of_one_program_are_for_explain(examined):
+    with pytest.raises(BadInput, match=r"cuda-oom.* gpudoctor explain"):
+        examined("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+
+
+@pytest.mark.parametrize(
     "line", ["* No `GPU has fallen off the bus`", "There was no GPU has fallen off the bus"]
 )
 def test_what_somebody_did_not_see(line, examined):

@@ -106,16 +106,18 @@ OFF_PATH = Fix(
 
 @check.environment
 def environment(
-    torch: Torch, distributions: Distributions | None, launch: Launch | None, python: Python | None
+    torch: Torch | None, distributions: Distributions | None, launch: Launch | None, python: Python | None
 ) -> Iterator[Finding]:
     """Several copies are mapped, one that is not the wheel's, or a wheel's file was overwritten."""
-    if distributions is None and torch.libraries is None:
+    if distributions is None and (torch is None or torch.libraries is None):
         raise CannotTell("neither the installed wheels nor what torch loads is known")
-    if torch.cuda is None and torch.imported:
+    if torch is not None and torch.cuda is None and torch.imported:
         return
     patient = python or Python()
     wheels = distributions.installed if distributions else []
     yield from _generations(wheels, patient, distributions)
+    if torch is None:  # a list of packages in a text
+        return
     yield from _elsewhere(torch.libraries or [], wheels, launch.variables if launch else {})
     yield from _copies(torch.libraries or [], launch.variables if launch else {})
     yield from _changed(torch.libraries or [], wheels, patient, distributions)

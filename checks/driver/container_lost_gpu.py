@@ -42,6 +42,7 @@ check = Check(
         r"nvidia-container-cli: (?:detection|initialization) error: nvml error: (?P<error>unknown error)",
         r"/dev/nvidia(?:ctl|-uvm|\d+)['\"]?: (?P<error>Operation not permitted)",
     ],
+    follows=["gpu-fell-off-bus"],
     message="the GPUs' device nodes can no longer be opened[ (<error>)]: new processes in this container find no GPU",
     fixes=[
         Fix(

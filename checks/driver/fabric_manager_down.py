@@ -41,6 +41,8 @@ check = Check(
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
         r"cudaGet\w{4,30} returned 802\b|CUDA [Ee]rror:? 802\b",
+        # as people put it
+        r"\bCUDA\b.{0,60}\b802\b.{0,12}\berror\b|\bCUDA\b.{0,60}\berror\b.{0,12}\b802\b",
         (
             r"[Ff]abric manager NVIDIA GPU driver interface version (?P<manager>[\d.]*\d) don't match with driver version "
             r"(?P<driver>[\d.]*\d)"

@@ -28,7 +28,7 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count, listed
 from gpudoctor.facts import (
     OWN_TO_EACH_MACHINE,
     Host,
@@ -170,6 +170,7 @@ def _took(start: NcclStart, launch: Launch | None) -> Iterator[Finding]:
         if loopback or (name.startswith(OWN_TO_EACH_MACHINE) and not name.startswith("veth")):
             wrong[host] = f"{name} ({address})"
     if not wrong:
+        yield from _took_too(start, nodes)
         return
     names = " and ".join(sorted(set(wrong.values())))
     where = f" on {count(len(wrong), 'host')}" if len(start.taken) > 1 else ""
@@ -183,6 +184,25 @@ def _took(start: NcclStart, launch: Launch | None) -> Iterator[Finding]:
     )
     fixes = [OUTWARD, VIRTUAL]
     yield check.found(message + asked, severity=Severity.WARNING if nodes > 1 else Severity.NOTE, fixes=fixes)
+
+
+def _took_too(start: NcclStart, nodes: int) -> Iterator[Finding]:
+    """Find that NCCL spreads its data over a container engine's bridges besides the interface that leads elsewhere."""
+    found = {
+        one.partition(":")[0]
+        for taken in start.taken.values()
+        for one in taken[1:]
+        if one.startswith(OWN_TO_EACH_MACHINE)
+        and not one.startswith("docker")  # which it leaves out by itself
+    }
+    if not found:
+        return
+    names = listed(sorted(found), 4)
+    message = f"NCCL sends over {names} too: no other machine reaches their addresses"
+    if nodes == 1:
+        message += "; on one machine alone it does no harm"
+    severity = Severity.WARNING if nodes > 1 else Severity.NOTE
+    yield check.found(message, severity=severity, fixes=[VIRTUAL, OUTWARD])
 
 
 def _out_of_band(told: dict[str, Setting], interfaces: Interfaces, host: Host | None) -> Iterator[Finding]:

@@ -180,7 +180,7 @@ class Gpu(Struct, frozen=True, kw_only=True):
         """Whether it does not answer any more: NVML calls it lost, or refuses its handle or name without a reason."""
         told = any("is lost" in error.lower() for error in self.errors)
         mute = not (self.name or self.uuid) and any("Unknown Error" in error for error in self.errors)
-        return self.lost or told or mute or self.handle_code in (8, 11, 15, 999)
+        return self.lost or told or mute or self.handle_code in (6, 8, 11, 15, 999)
 
     @property
     def board(self) -> bool:

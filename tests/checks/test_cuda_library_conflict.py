@@ -120,6 +120,12 @@ def test_wheels_of_two_cudas_in_one_folder():
     assert "nvidia-nccl-cu12 and nvidia-nccl-cu13 are both installed" in finding.message
 
 
+def test_two_cudas_in_a_list_of_packages_alone():
+    wheels = [Distribution(name=f"nvidia-nccl-cu{cuda}", version="2.29.3") for cuda in (12, 13)]
+    _, [finding] = run(distributions=Distributions(installed=wheels))
+    assert finding.message.startswith("nvidia-nccl-cu12 and nvidia-nccl-cu13 are both installed")
+
+
 def test_a_copy_from_elsewhere_with_the_variable_that_brings_it():
     launch = Launch(variables={"LD_LIBRARY_PATH": "/opt/nccl/lib"})
     _, [finding] = run(

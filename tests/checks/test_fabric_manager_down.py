@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("fabric-manager-down")
 MESSAGE = "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used"
 EXAMPLES = {
+    "On H100 the start of CUDA fails with 802 system error": MESSAGE,
+    "CUDA init gives error code 802 here": MESSAGE,
     (
         "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
         "NumCudaDevices() that might have already set an error? Error 802: system not yet initialized"

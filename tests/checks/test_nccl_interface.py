@@ -194,6 +194,16 @@ def test_an_interface_that_leads_out(taken: dict[str, list[str]]) -> None:
     assert run(nccl_start=NcclStart(taken=taken))[0].status is CheckStatus.PASSED
 
 
+@pytest.mark.parametrize(("nodes", "severity"), [(2, Severity.WARNING), (None, Severity.NOTE)])
+def test_bridges_besides_one_that_leads_out(nodes: int | None, severity: Severity) -> None:
+    taken = {"": ["bond0:10.0.0.3", "br-05ab815fa14e:172.19.0.1", "vethab12:fe80::1%vethab12"]}
+    _, [finding] = run(nccl_start=NcclStart(taken=taken, nodes=nodes))
+    assert finding.severity is severity
+    assert finding.message.startswith(
+        "NCCL sends over br-05ab815fa14e, vethab12 too: no other machine reaches"
+    )
+
+
 def test_loopback_between_machines_that_the_command_names() -> None:
     _, [finding] = run(nccl_start=NcclStart(taken={"a": ["lo:127.0.0.1"]}, nodes=2))
     assert finding.severity is Severity.WARNING

@@ -42,3 +42,8 @@ def test_how_many_machines_the_command_is_for(facts_of):
 def test_before_it_wrote_its_name(facts_of):
     text = "a:1:1 [0] INFO NET : Using interface enp3s0:10.0.0.3<0>\nNCCL version 2.2.13+cuda9.0\n"
     assert facts_of(text)["nccl_start"].taken == {"a": ["enp3s0:10.0.0.3"]}
+
+
+def test_a_list_that_somebody_set_out_in_lines(facts_of):
+    text = "INFO NET/Socket : Using\n[0]bond0:10.0.0.3<0>\n[1]br-0a:172.19.0.1<0>\n\n[2]eth7:10.9.9.9<0>\n"
+    assert facts_of("NCCL says\n" + text)["nccl_start"].taken == {"": ["bond0:10.0.0.3", "br-0a:172.19.0.1"]}
