@@ -56,6 +56,8 @@ check = Check(
         r"Invalid handle\. Cannot load symbol (?P<symbol>cudnn\w+)",
         r"CUDNN_STATUS_(SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|VERSION_MISMATCH)",
         r"Loaded runtime CuDNN library: (?P<found>[\d.]+) but source was compiled with: (?P<built>\d+(\.\d+)*)",
+        # jaxlib
+        r"Found (?P<library>\w[\w ]{2,20}) version (?P<found>\d{3,6}), but JAX was built against version (?P<built>\d{3,6})",
         r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
         Symptom(DETECTED, near=r"PyTorch \((?P<built>\d[\d.]*)\)\. Please make sure"),
         DETECTED,

@@ -1,4 +1,7 @@
-"""``kubectl describe node`` and ``kubectl describe pod`` -> what the nodes offer, and which containers were killed."""
+"""``kubectl describe node`` and ``kubectl describe pod`` -> what the nodes offer, and which containers were killed.
+
+What ``kubectl get node -o yaml`` or ``-o json`` shows of a node says the same with small letters and quotes.
+"""
 
 import re
 
@@ -6,8 +9,9 @@ from gpudoctor.facts import Kubernetes, KubernetesNode
 
 _NAME = re.compile(r"Name:\s{2,40}(?P<name>[\w.-]{1,253})$")
 _RESOURCE = re.compile(
-    r"(?P<resource>(?:nvidia|amd|gpu\.intel)\.com/[\w.-]{1,60}):\s{1,40}(?P<number>\d{1,5})$"
+    r"\"?(?P<resource>(?:nvidia|amd|gpu\.intel)\.com/[\w.-]{1,60})\"?:\s{1,40}\"?(?P<number>\d{1,5})\"?,?$"
 )
+_TITLE = re.compile(r"\"?(?P<title>[Cc]apacity|[Aa]llocatable)\"?:(?: \{)?$")
 _CONTAINER = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,62}):$")
 _SECTION = re.compile(r"[A-Z][\w -]{2,40}:")
 _KILLED = re.compile(r"Reason:\s{1,20}OOMKilled$")
@@ -15,8 +19,8 @@ _MOST = 256
 
 
 def read(lines: list[str]) -> Kubernetes | None:
-    """Read nodes whose ``Capacity:`` and ``Allocatable:`` both stand there; ``None`` where nothing is of a cluster."""
-    if "Capacity:" not in lines and not any(line.endswith("OOMKilled") for line in lines):
+    """Read nodes whose capacity and what is allocatable both stand there; ``None`` where nothing is of a cluster."""
+    if not any(line.endswith(("apacity:", 'apacity": {', "OOMKilled")) for line in lines):
         return None
     nodes: dict[tuple[str, str], dict[str, int]] = {}
     killed: list[str] = []
@@ -29,6 +33,8 @@ def read(lines: list[str]) -> Kubernetes | None:
         elif _KILLED.match(line[:60]):
             if (container or name) not in killed and len(killed) < _MOST:
                 killed.append(container or name)
+        elif match := _TITLE.match(line[:40]):
+            section = match["title"].capitalize()
         elif match := _CONTAINER.match(line[:70]):
             container = match["name"]
         elif section in ("Capacity", "Allocatable") and (match := _RESOURCE.match(line[:150])):

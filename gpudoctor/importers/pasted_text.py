@@ -33,7 +33,7 @@ _SIGNS = (
     "segfault at", "mlx5_core", "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ",
     "shm_size:", "docker run", "podman run", "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)",
     "Max memory: ", " MB |", "river:", "river version", "Reasons", "FB Memory Usage", "GPU Reset Status", "Inforom",
-    "==> ", "n_gids_found", "No IB devices", "node GUID", "Link encap", " UNKNOWN ", "Capacity:", "OOMKilled",
+    "==> ", "n_gids_found", "No IB devices", "node GUID", "Link encap", " UNKNOWN ", "apacity", "OOMKilled",
     "ulimit", "Filesystem ", "free -", "node 0 cpus", "NUMA node", "Storage Driver",
     "slurmctld", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
 )  # fmt: skip

@@ -13,6 +13,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-library-conflict")
 MESSAGE = "two versions of CUDA or of one of its libraries meet"
 EXAMPLES = {
+    "Found cuDNN version 8700, but JAX was built against version 8800, which is newer.": (
+        "two versions of CUDA or of one of its libraries meet: 8700 was found where 8800 was expected, at cuDNN"
+    ),
     "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (9, 10, 2) but found runtime version (9, 1, 0). PyTorch already comes bundled with cuDNN.": (
         MESSAGE + ": (9, 1, 0) was found where (9, 10, 2) was expected"
     ),

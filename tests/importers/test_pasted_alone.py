@@ -164,6 +164,24 @@ Allocatable:
 Allocated resources:
   nvidia.com/gpu     4             4
 """
+YAML = """\
+    status:
+      allocatable:
+        cpu: "48"
+        nvidia.com/gpu: "0"
+      capacity:
+        cpu: "48"
+        nvidia.com/gpu: "16"
+"""
+JSON = """\
+        "allocatable": {
+            "nvidia.com/gpu": "0",
+            "pods": "110"
+        },
+        "capacity": {
+            "nvidia.com/gpu": "16"
+        },
+"""
 POD = """\
 Containers:
   trainer:
@@ -178,6 +196,9 @@ Containers:
 def test_a_cluster(facts_of):
     [node] = facts_of(KUBERNETES)["kubernetes"].nodes
     assert (node.name, node.resource, node.capacity, node.allocatable) == ("gpu-1", "nvidia.com/gpu", 8, 7)
+    for text in (YAML, JSON):
+        [node] = facts_of(f"kubectl get node says\n{text}")["kubernetes"].nodes
+        assert (node.name, node.capacity, node.allocatable) == ("", 16, 0)
     assert facts_of(POD)["kubernetes"].oom_killed == ["trainer"]
 
 
