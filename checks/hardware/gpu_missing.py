@@ -246,8 +246,8 @@ def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None, visible: str | N
         return []
     if cuda.count >= len(gpus.devices):
         return []
-    if visible is not None and cuda.count == len(gpus.chosen(visible)):
-        return []  # those that the variable names were counted
+    if visible is not None and cuda.count >= len(gpus.chosen(visible)):
+        return []  # those that the variable names were counted; where it names none, cuda-visible-devices says so
     if driver and cuda.count and cuda.count == sum(node.usable for node in driver.gpu_nodes):
         return []  # the others have no node in /dev that this user may open, which is gpu-device-nodes
     started = {device.pci_address for device in cuda.devices}
@@ -256,7 +256,7 @@ def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None, visible: str | N
     missing = count(len(gpus.devices) - cuda.count, "GPU")
     message = (
         f"NVML lists {count(len(gpus.devices), 'GPU')} and CUDA starts {cuda.count}: {missing}{named} cannot be used, "
-        "although torch.cuda.device_count() may still count {'it' if len(gpus.devices) - cuda.count == 1 else 'them'}"
+        f"although torch.cuda.device_count() may still count {'it' if len(gpus.devices) - cuda.count == 1 else 'them'}"
     )
     return [check.found(message, fixes=[USE, LEAVE_OUT, WHY, RESET])]
 

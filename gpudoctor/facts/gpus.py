@@ -9,6 +9,7 @@ from gpudoctor.facts.pci import Pci
 # As NVML names GPUs that are no cards: "Tesla V100-SXM2-32GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
 # "NVIDIA H20", "NVIDIA GB200"; "NVIDIA H100 PCIe", "NVIDIA H200 NVL" and "NVIDIA GH200 480GB" are joined otherwise.
 BOARD = re.compile(r"SXM|HBM3\b|\b(?:H20|H[128]00|B[123]00|GB[23]00)\b(?! PCIe| NVL| 80GB HBM2e)")
+_LEADING = re.compile(r"\+?[0-9]{1,6}")
 WAITING = ("not_started", "in_progress")
 THROTTLE_REASONS = (
     "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown",
@@ -286,19 +287,25 @@ class Gpus(Struct, frozen=True, kw_only=True):
         return self.numbers([gpu for gpu in self.read if gpu.index not in left_out and not gpu.gone])
 
     def chosen(self, visible: str | None) -> list[Gpu]:
-        """Return the GPUs that a value of CUDA_VISIBLE_DEVICES names, in its order; all of them without one."""
+        """Return the GPUs that a value of CUDA_VISIBLE_DEVICES names, in its order; all of them without one.
+
+        CUDA reads an index as strtoul does, ``0 1`` as 0, and shows none where one is named twice.
+        """
         if visible is None or "MIG-" in visible:
             return self.read
         entries = [entry.strip() for entry in visible.split(",")]
         found = []
         for entry in entries:
+            number = _LEADING.match(entry)
             matching = [
                 gpu
                 for gpu in self.read
-                if (entry.isdecimal() and gpu.index == int(entry))
+                if (number is not None and gpu.index == int(number[0]))
                 or (entry.startswith("GPU-") and gpu.uuid.startswith(entry))
             ]
             if len(matching) != 1:  # CUDA stops at the first that names none
                 break
+            if matching[0] in found:
+                return []
             found += matching
         return found

@@ -181,6 +181,15 @@ MIG = Gpus(devices=[gpu(0, mig=True), gpu(1, mig=False)])
             "torch": Torch(imported=True, cuda="13.2", cuda_available=True, device_count=1),
             "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "2"}),
         },
+        # what the variable hides, or spoils, is cuda-visible-devices
+        *(
+            {
+                "gpus": GPUS,
+                "cuda": Cuda(init=0, count=n),
+                "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": value}),
+            }
+            for value, n in (("0,0,1", 0), ("0 1 2 3", 1), ("+2", 1), ("9", 0))
+        ),
         {"pci": Pci(), "gpus": GPUS, "host": Host(wsl=True)},
         {"pci": Pci(nvidia=[*(card(n) for n in range(8)), SWITCH])},
         {"pci": Pci(nvidia=[*(card(n) for n in range(8)), card(8, device="0x27b8"), SWITCH])},
@@ -210,3 +219,9 @@ def test_the_runtime_of_torch_counts_none():
     assert "starts 4 GPUs, and the CUDA runtime that torch brings counts none" in finding.message
     hidden = Launch(variables={"CUDA_VISIBLE_DEVICES": ""})
     assert run(**facts, launch=hidden)[1] == []
+
+
+def test_cuda_starts_fewer_than_the_variable_names():
+    launch = Launch(variables={"CUDA_VISIBLE_DEVICES": "0,1,2"})
+    _, [finding] = run(gpus=GPUS, cuda=Cuda(init=0, count=2), launch=launch)
+    assert finding.message.endswith("torch.cuda.device_count() may still count them")
