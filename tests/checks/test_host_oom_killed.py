@@ -211,6 +211,14 @@ def test_killed_in_this_control_group():
     assert "killed 2 processes of this container or job, which may use 8.0 GiB" in finding.message
 
 
+def test_a_control_groups_limit_is_not_the_hosts_memory():
+    words = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/job7,task=python3,pid=7,uid=0"
+    event = KernelEvent(kind="oom-kill", text=words, process="python3")
+    _, [finding] = run(kernel_log=KernelLog(source="/dev/kmsg", events=[event]))
+    assert "its control group (a job's or a container's) was at its limit on memory" in finding.message
+    assert "because memory ran out" not in finding.message
+
+
 def test_the_kernel_log_within_an_hour_and_before():
     _, [finding] = run(kernel_log=log(seconds=909_000.0), host=Host(uptime_seconds=910_000.0))
     assert finding.severity is Severity.WARNING
