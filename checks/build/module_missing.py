@@ -118,6 +118,8 @@ check = Check(
         ),
         # retold without its type
         rf"^(?:# )?No module named (?P<quote>['\"]){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
+        # one of several that a library needs, below its own ImportError
+        rf"^{KNOWN}(?P<module>[A-Za-z_]\w{{0,80}}): No module named '(?P=module)'\s*$",
         # python -m, torchrun -m
         rf"Error while finding module specification for '(?P<run>[A-Za-z_][\w.]{{0,120}})' \(ModuleNotFoundError: No module named '{KNOWN}",
         rf"\bpython[\d.]*: No module named {KNOWN}(?P<run>[A-Za-z_][\w.]{{0,120}})\s*$",

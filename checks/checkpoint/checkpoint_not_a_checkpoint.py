@@ -30,7 +30,7 @@ torch's message proposes `weights_only=False`. That cannot help: no pickle begin
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import CheckpointFile
 
 # Printable characters with which no pickle begins, and gzip's first byte; the others may be a damaged pickle.
@@ -53,6 +53,12 @@ AGAIN = Fix(
     "Download it again, and let an error be an error",
     "curl --fail --location --output FILE URL",
 )
+LISTED = Fix("See what is in it: torch.save puts all in one folder", "python -m zipfile -l FILE")
+NUMPY = Fix(
+    "Read it with NumPy",
+    'state = {name: torch.from_numpy(array) for name, array in np.load("FILE").items()}',
+    Kind.EDIT,
+)
 UNPACK = Fix("Unpack it", "gunzip -c FILE > model.pt")
 
 check = Check(
@@ -63,6 +69,7 @@ check = Check(
         Symptom(r"Weights only load failed", near=rf"Unsupported operand (?P<operand>{OPERAND})\b"),
         Symptom(rf"UnpicklingError: invalid load key, '(?P<key>{KEY})'", unless=SPAWN),
         r"Error while deserializing header: (?P<header>[Hh]eader ?[Tt]oo ?[Ll]arge)",
+        r"inline_container\.cc:\d+\] \. file in archive is not in a subdirectory: (?P<member>\S+)",
         r"You seem to have cloned a repository without having (?P<lfs>git-lfs) installed",
     ],
     fixes=[FIRST, LFS, HUB, AGAIN],
@@ -83,6 +90,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(f"{said} but a web page or XML: it begins with <", fixes=[FIRST, HUB, AGAIN])
     elif first in ("\x1f", "\\x1f"):
         yield check.found(f"{said} as it is: it is packed with gzip", fixes=[UNPACK, FIRST])
+    elif "member" in seen:
+        of_numpy = seen["member"].endswith(".npy")
+        yield check.found(
+            f"{said} of torch.save but another zip archive: it holds {seen['member']}"
+            + (", as numpy.savez writes it" if of_numpy else ""),
+            fixes=[NUMPY, FIRST] if of_numpy else [LISTED, FIRST],
+        )
     elif "header" in seen:
         yield check.found(
             f"{said} of safetensors: it begins with text or with another format, mostly a pointer of Git LFS or a web page"

@@ -34,7 +34,7 @@ indices, the branch depends on the data.
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import LAYERS, Attribute, Call, ModuleClass, Script, class_of
 
 # Below its headline the message names the parameters: their numbers, with TORCH_DISTRIBUTED_DEBUG their names.
@@ -42,6 +42,11 @@ HEADLINE = r"Expected to have finished reduction in the prior iteration"
 RANK = r"which did not receive grad for rank (?P<rank>\d+): "
 NAMES = r"(?P<names>[\w.]+(?:, [\w.]+){0,7})"
 INDICES = r"(?P<indices>\d+(?: \d+){0,19})"
+SEARCH = Fix(
+    "Where static_graph=True is set and the graph changes: take that away, and let DDP search instead",
+    "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
+    Kind.EDIT,
+)
 UNUSED = "Freeze or remove what is not used, before DDP sees it"
 
 check = Check(
@@ -58,14 +63,15 @@ check = Check(
         rf"Parameter ind(?:ices|exes) {RANK}{INDICES}",
         rf"Parameters {RANK}{NAMES}",
         rf"^(?:# )?did not receive grad for rank (?P<rank>\d+)\W{{1,2}}{NAMES}",  # retold
-        r"Your training graph has changed in this iteration, e\.g\., one parameter is unused in first iteration",
-        r"static_graph=True is enabled for DDP, we expect",
+        (
+            r"(?P<changed>Your training graph has changed in this iteration), e\.g\., one parameter is unused in first "
+            r"iteration"
+        ),
+        r"(?P<changed>static_graph=True is enabled) for DDP, we expect",
         r"LightningModule has parameters that were not used in producing the loss",
         # mmcv and mmengine, with detect_anomalous_params
         r"(?<![\w.])(?P<names>[\w.]{1,200}) with shape torch\.Size\(\[[\d, ]*\]\) is not in the computational graph",
     ],
-    message="DDP waited[ on rank <rank>] for gradients that never came[, such as those of parameters <indices>]"
-    "[, such as those of <names>]",
     fixes=[
         Fix(
             UNUSED,
@@ -79,11 +85,7 @@ check = Check(
             "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",
             Kind.EDIT,
         ),
-        Fix(
-            "Where static_graph=True is set and the graph changes: take that away, and let DDP search instead",
-            "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
-            Kind.EDIT,
-        ),
+        SEARCH,
         Fix(
             "Let DDP search for unused parameters in each iteration, which costs a walk through the graph and hides a layer "
             'that was forgotten (transformers: --ddp_find_unused_parameters True, Lightning: strategy="ddp_find_unused_parameters_true")',
@@ -92,6 +94,27 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """A graph that was promised to stay as it is has changed: nobody waited for a gradient."""
+    if "changed" in sighting.groups:
+        yield check.found(
+            "static_graph=True promises DDP the same parameters and the same graph in every iteration, and a later one "
+            "used others",
+            fixes=[SEARCH, *(fix for fix in check.fixes if fix is not SEARCH)],
+        )
+        return
+    groups = sighting.groups
+    said = (
+        f"DDP waited{' on rank ' + groups['rank'] if 'rank' in groups else ''} for gradients that never came"
+    )
+    if "indices" in groups:
+        said += f", such as those of parameters {groups['indices']}"
+    if "names" in groups:
+        said += f", such as those of {groups['names']}"
+    yield check.found(said)
 
 
 @check.code

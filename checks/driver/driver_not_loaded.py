@@ -74,6 +74,7 @@ check = Check(
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
+        r"MisconfigurationException: (?P<lightning>No supported gpu backend found|.?CUDAAccelerator.? can ?not run on your system)",
         r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
         r"kernel driver does not appear to be running on this host",  # TensorFlow, which goes on with the CPU
     ],
@@ -87,6 +88,11 @@ SEE = Fix(
     'python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"; nvidia-smi -L; '
     'echo "CUDA_VISIBLE_DEVICES=[$CUDA_VISIBLE_DEVICES]"',
 )
+PROCESSOR = Fix(
+    "Without a GPU, for a test: say so",
+    'trainer = Trainer(accelerator="cpu", devices=2, strategy="ddp")',
+    Kind.EDIT,
+)
 NUMBER = Fix(
     "Without a GPU, for a test with gloo: say how many processes there shall be",
     "torchrun --standalone --nproc-per-node=2 train.py",
@@ -96,12 +102,15 @@ NUMBER = Fix(
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """A program that says that it goes on without a GPU has not failed."""
-    if "count" in sighting.groups:
-        said = (
-            "torchrun was to start one process per GPU, and torch sees none: no driver or no GPU is here, "
-            "CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+    if groups := sighting.groups:
+        meant = (
+            "torchrun was to start one process per GPU" if "count" in groups else "Lightning was to use GPUs"
         )
-        yield check.found(said, fixes=[SEE, SLURM, CONTAINER, NUMBER])
+        said = (
+            f"{meant}, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch "
+            "is a CPU build"
+        )
+        yield check.found(said, fixes=[SEE, SLURM, CONTAINER, NUMBER if "count" in groups else PROCESSOR])
         return
     yield check.found(
         "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",

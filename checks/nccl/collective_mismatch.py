@@ -31,11 +31,18 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Parted, Script, joined, parted
 
 FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<operation>\w+)"
 DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference>\S.{0,120})"
+
+ROOM = Fix(
+    "Make room for each rank",
+    "parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]\n"
+    "dist.all_gather(parts, x)  # all_gather_into_tensor: one tensor with the rows of all ranks",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -60,10 +67,10 @@ check = Check(
         r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d+) vs (?P<expected>\d+)",
         r"Is there a distributed collective mismatch in your code",
         (
-            r"ProcessGroupGloo::\w+: invalid tensor (?:size|type|layout) at index (?P<index>\d+) \(expected "
+            r"ProcessGroupGloo::(?P<call>\w+): invalid tensor (?:size|type|layout) at index \d+ \(expected "
             r"(?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)[^\w)]*$"
         ),
-        r"ProcessGroup\w+::\w+: Incorrect (?:in|out)put list size (?P<got>\d+)\. .{0,40}should be (?P<expected>\d+)",
+        r"ProcessGroup\w+::(?P<call>\w+): Incorrect (?:in|out)put list size (?P<got>\d+)\. .{0,40}should be (?P<expected>\d+)",
         # NCCL
         r"Mismatched collective detected, please check your collective calls at and around rank (?P<rank>\d+)",
         r"this may be caused by a collective mismatch around rank (?P<rank>\d+)",
@@ -87,8 +94,6 @@ check = Check(
         r"Cannot apply desired operation due to shape mismatches\b",
         r"Impossible to apply the desired operation due to inadequate data",
     ],
-    message="the ranks' calls do not fit together[: rank <rank> differs][ in <operation>][, <difference>]"
-    "[ (<got> came where <expected> was expected)]; each rank must make the same calls with the same shapes",
     fixes=[
         Fix(
             "Let torch name the two calls that met (with torch 2.15, gloo and DDP this crashes with signal 11)",
@@ -117,6 +122,25 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """What one rank hands to a call is refused before anything is sent; else two ranks' calls met."""
+    groups = sighting.groups
+    sizes = f" ({groups['got']} came where {groups['expected']} was expected)" if "expected" in groups else ""
+    if "call" in groups:
+        yield check.found(
+            f"what a rank itself gave to {groups['call']} does not fit{sizes}: a list has one tensor for each rank, and "
+            "all are of one size and type; an output of all ranks has room for each of them",
+            fixes=[ROOM, *check.fixes],
+        )
+        return
+    said = "the ranks' calls do not fit together"
+    said += f": rank {groups['rank']} differs" if "rank" in groups else ""
+    said += f" in {groups['operation']}" if "operation" in groups else ""
+    said += f", {groups['difference']}" if "difference" in groups else ""
+    yield check.found(f"{said}{sizes}; each rank must make the same calls with the same shapes")
 
 
 @check.code

@@ -6,10 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import CHAINED, Raised
 
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+
+
+CAUSED = CHAINED[1]
+"""What Python prints between an exception and one that was raised ``from`` it."""
 
 
 class Chains:
@@ -47,6 +51,21 @@ class Chains:
             at += 1
         return spans[at]
 
+    def raised_from(self, raised: Raised) -> Raised | None:
+        """Return the last of the exceptions that were raised ``from`` one and each other; ``None`` where none was."""
+        spans = self.spans[raised.line.name, raised.line.who]
+        at = bisect_left(spans, raised.first, key=lambda one: one.first)
+        outer = None
+        while at + 1 < len(spans) and spans[at + 1].chained and self._explains(spans[at + 1]):
+            at += 1
+            outer = spans[at]
+        return outer
+
+    def _explains(self, raised: Raised) -> bool:
+        """Return whether an exception was raised ``from`` the one above it, and not only while that was handled."""
+        above = [line.text for line in self.lines[max(0, raised.first - 4) : raised.first]]
+        return any(text.startswith(CAUSED) for text in above)
+
     def heading(self, raised: Raised) -> Line | None:
         """Return the line right above an exception, and above those that it was raised from."""
         first = self.first_of_chain(raised).first
@@ -58,7 +77,7 @@ class Chains:
         spans = self.spans[raised.line.name, raised.line.who]
         at = bisect_left(spans, raised.first, key=lambda one: one.first)
         above = spans[at - 1] if at else None
-        if above is None or not (above.wrapper and above.at_top):
+        if above is None or not (above.wrapper and (above.at_top or self.passed_on_by(above))):
             return False
         between = [line.text for line in self.lines[above.last + 1 : raised.first] if line.text]
         return all(map(PASSED.match, between))

@@ -35,7 +35,9 @@ LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = late_pattern(
     r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
-    r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
+    r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))"
+    # "Error log: none"
+    r"(?!(?: [a-z]+){1,3} ?[:=] ?(?:0|[Nn]one|[Nn]o|[Ff]alse|n/a|-|\[\]|\{\})\W{0,4}$)(?:[: |\]-]|$)|"
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's

@@ -28,6 +28,10 @@ SAID = 5
 WORDS = re.compile(r"[^\W\d_]{3}")
 HANDLER = "PYTHONFAULTHANDLER=1 "
 """With a command behind it: what only switches the handler on. Beside other variables it is not all that a fix does."""
+ALONE = re.compile(r"<NO_OTHER_FAILURES>")
+"""What torchrun's summary holds where one rank alone failed (torch/distributed/elastic/multiprocessing/errors)."""
+HELD = 15
+"""Characters of a message that no other message holds by chance, as it may hold a key."""
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
@@ -85,9 +89,34 @@ def _of_no_check(
     if raised is not None:
         # What only passes on that another process failed stands below what that one said itself.
         above = telling(lines[: raised.first], 2) if raised.wrapper else []
-        yield _unrecognised(raised, judgement.own, above, check)
+        outer = _explained(raised, judgement)
+        more = [*above, *([outer.line] if outer is not None else [])]
+        said = _told(raised, lines)
+        if outer is not None:
+            said = f"{_told(outer, lines)}, from {said}"
+        yield _unrecognised(raised, said, judgement.own, more, check)
     if ending is not None:
         yield _ended(ending, check)
+
+
+def _told(raised: Raised, lines: Sequence[Line]) -> str:
+    """Return what an exception says; its message may begin in a line below its name."""
+    rows = (line.text for line in lines[raised.place + 1 : raised.last + 1] if line.who == raised.line.who)
+    message = raised.message or next((text for text in rows if WORDS.search(text)), "")
+    return f"{raised.type}: {message}" if message else raised.type
+
+
+def _explained(raised: Raised, judgement: Judgement) -> Raised | None:
+    """Return the exception that was raised from another one, to say what that means; ``None`` where none was.
+
+    One that repeats it, or only passes it on, explains nothing.
+    """
+    outer = judgement.course.raised_from(raised)
+    if outer is None or outer.wrapper or outer.late or not outer.message:
+        return None
+    again = (outer.type, outer.message) == (raised.type, raised.message)
+    held = len(raised.message) >= HELD and raised.message[:60] in outer.message
+    return None if again or held else outer
 
 
 def _of_one_process(finding: Finding) -> Finding:
@@ -139,9 +168,11 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     A rank that reports is not the one to blame; a launcher names the one that ended.
     """
     events = [e for e in [judgement.cause, *judgement.consequences] if e is not None]
-    named = [e.seen[0].sighting.groups for e in events if e.check.secondary]
-    ended = [g for g in named if g.keys() & {"code", "signal"}]
-    first = next((g for g in ended if g.get("rank", "").isdigit()), {})
+    named = [seen.sighting.groups for e in events if e.check.secondary for seen in e.seen]
+    # A launcher names the rank that only reports that another one is gone, too.
+    told = {raised.line.rank for raised in judgement.course.raised}
+    ended = [g for g in named if g.keys() & {"code", "signal"} and g.get("rank", "").isdigit()]
+    first = next((g for g in ended if int(g["rank"]) not in told), {})
     if first:
         who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
     else:
@@ -149,6 +180,11 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     of_launcher = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
     said = _said_above(judgement, lines) if of_launcher else []
     look = f"look at the output of {who}, which failed or stalled first and is not shown here"
+    if not first and any(ALONE.match(line.text) for line in lines):
+        look = (
+            "torchrun names no other failure on this node: if another rank ran here, it had ended by itself and "
+            "without an error, with fewer batches or by an early exit"
+        )
     if said:
         look = "the last that was printed above the launcher's words is quoted, and may say why"
     keep = Fix(
@@ -242,9 +278,10 @@ def _ended(ending: Ending, check: Check) -> Finding:
     )
 
 
-def _unrecognised(raised: Raised, own: Frame | None, above: Sequence[Line], check: Check) -> Finding:
+def _unrecognised(
+    raised: Raised, said: str, own: Frame | None, more: Sequence[Line], check: Check
+) -> Finding:
     """Report an exception that no check knows: what it says, who raised it, and where in the user's own code."""
-    said = f"{raised.type}: {raised.message}" if raised.message else raised.type
     place = (
         f", raised below {own.path} line {own.line}" + (f" in {own.function}" if own.function else "")
         if own
@@ -254,7 +291,7 @@ def _unrecognised(raised: Raised, own: Frame | None, above: Sequence[Line], chec
     evidence = [Evidence(raised.line.text[:500], raised.line.where, rank)]
     if own:
         evidence.append(Evidence(_call(own), rank=rank))
-    evidence += [Evidence(line.text[:500], line.where, line.rank) for line in above]
+    evidence += [Evidence(line.text[:500], line.where, line.rank) for line in more]
     numbers = [rank] if rank is not None else []
     found = check.found(
         _with_ranks(said[:500] + place, numbers),

@@ -73,8 +73,11 @@ WRAPPERS = late_pattern(
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|(?:Base)?ExceptionGroup|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process, or a task of this one, failed."""
-PASSED_ON = late_pattern(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
-"""What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
+PASSED_ON = late_pattern(
+    r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)|(?:\w+: )?On WorkerInfo\(id="
+)
+"""What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper), and of one that a function
+raised which was called on another process (torch/distributed/rpc/internal.py)."""
 NOT_OWN = late_pattern(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$|"
     # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
@@ -96,6 +99,8 @@ EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
 """What Docker Compose, and many a supervisor, says of a program's end."""
 USAGE_ERROR = "usage error"
 """What stands in the place of an exception's type where a script did not come to run."""
+CALLED_FROM = "At:"
+"""Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -373,6 +378,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
         if RECORD.match(text) or INFORMS.search(lines[after].full[: -len(text)] if text else ""):
             break
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
-            break
+            below = next((x.text for x in lines[after + 1 : after + 4] if x.text), "")
+            if below != CALLED_FROM:
+                break
         last = after
     return last

@@ -120,3 +120,27 @@ def test_a_labelled_run_is_read_rightly(name):
         # A fault of the script's own may be told as unknown.
         right = right or ("other" in label["also"] and set(errors) <= {"unrecognised-error"})
     assert right != (name in MISREAD), (errors, label)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rdzv-backend", "ValueError: The rendezvous backend 'c10' is not registered."),
+        ("rdzv-backend", "from KeyError: 'c10'"),
+        ("tied-save", "RuntimeError: Some tensors share memory"),
+        (
+            "rpc-remote",
+            "NameError: name 'TABLE_SCALE' is not defined, raised below /home/me/t.py line 2 in lookup",
+        ),
+        ("npz-as-pt", "it holds w.npy, as numpy.savez writes it"),
+        ("static-graph", "static_graph=True promises DDP"),
+        ("lightning-gpu", "Lightning was to use GPUs, and torch sees none"),
+        ("redirect-logs", "look at the output of rank 1, which failed or stalled first"),
+        ("loss-dict", "torchrun names no other failure on this node"),
+        ("scatter-list", "what a rank itself gave to scatter does not fit (3 came where 2 was expected)"),
+    ],
+)
+def test_what_is_said_of_a_failure(name, said):
+    finding = explain(RUNS / "fourteenth" / f"broken-{name}.txt").findings[0]
+    assert finding.severity is Severity.ERROR
+    assert said in finding.message
