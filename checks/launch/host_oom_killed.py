@@ -178,8 +178,14 @@ def environment(
         when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
         who = event.process or "a process"
         limited = re.search(r"CONSTRAINT_MEMCG|[Mm]emory cgroup out of memory", event.text)
-        why = "its control group (a job's or a container's) was at its limit on memory" if limited else "memory ran out"
-        message = f"the kernel killed {who} because {why}{when}: the next training that needs as much ends so too"
+        why = (
+            "its control group (a job's or a container's) was at its limit on memory"
+            if limited
+            else "memory ran out"
+        )
+        message = (
+            f"the kernel killed {who} because {why}{when}: the next training that needs as much ends so too"
+        )
         recent = age is None or age < HOUR
         yield check.found(
             message,
