@@ -22,7 +22,7 @@ the node's own.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Condition, Known, Script, of_several, same_for_all
+from gpudoctor.facts import Call, Condition, Known, Script, meets_here, of_several, same_for_all
 
 check = Check(
     severity=Severity.NOTE,
@@ -48,6 +48,7 @@ def code(script: Script) -> Iterator[Finding]:
     nodes = any(value in NODES for call in script.calls for value in variables(call))
     # rank = node * gpus + local_rank: what mp.spawn counts is the local rank of a node then
     computed = group is not None and group.value("rank").text == "computed"
+    apart = computed and group is not None and not meets_here(script, group)
     said = set()
     for call in [*script.named("torch.save"), *script.methods("save_pretrained")]:
         conditions = call.rank_conditions
@@ -67,7 +68,7 @@ def code(script: Script) -> Iterator[Finding]:
             said.add(conditions[-1].place)
             yield check.found(
                 f"`{conditions[-1].text}` holds on one process of each node, and all of them save to {path.text}",
-                severity=Severity.WARNING if nodes else Severity.NOTE,
+                severity=Severity.WARNING if nodes or apart else Severity.NOTE,
                 location=call.place,
             )
 

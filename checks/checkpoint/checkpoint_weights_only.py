@@ -37,6 +37,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
 from gpudoctor.facts import (
+    HOLE,
     UNKNOWN,
     WRAPPERS,
     Call,
@@ -47,6 +48,7 @@ from gpudoctor.facts import (
     Value,
     contents,
     copying,
+    path_form,
 )
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
@@ -165,6 +167,7 @@ def code(script: Script) -> Iterator[Finding]:
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
     yield from settings_read(script, read)
+    yield from states_read(script, read)
     for call in script.calls:
         thing = script.thing(call.receiver)
         loaded = script.thing(
@@ -213,6 +216,21 @@ def settings_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
             )
 
 
+def states_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
+    """Report a file of which an entry is numpy's random state: it holds an array of numpy, and no tensor."""
+    for call in script.named("numpy.random.set_state"):
+        given = next((argument.value for argument in call.arguments.values()), UNKNOWN)
+        for origin in held(script, given):
+            if read.pop(origin.number, None) is not None:
+                yield check.found(
+                    f"an entry of what is loaded here is numpy's random state (line {call.place}), which holds an array of "
+                    "numpy: without weights_only=False torch.load refuses it since 2.6",
+                    severity=Severity.WARNING,
+                    location=origin.place,
+                    fixes=[ANEW, OWN],
+                )
+
+
 def told(test: Condition) -> bool:
     """Return whether a test asks what an object is."""
     return any(word in test.text for word in ("isinstance", "hasattr"))
@@ -249,6 +267,7 @@ def by_default(call: Call) -> bool:
 def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
     """Report objects of classes that torch.load refuses, in what is saved."""
     paths = {call.arguments["f"].text for call in read if "f" in call.arguments}
+    forms = {path_form(script, call.value("f"), defaults=True) for call in read} - {HOLE}
     other = [call for call in script.named("torch.load") if call not in read]
     for call in script.named("torch.save"):
         things = [script.things[value.thing] for value in contents(call.value("obj")) if value.thing >= 0]
@@ -256,6 +275,7 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
         if thing is None or "f" not in call.arguments or other:
             continue
         again = call.arguments["f"].text in paths
+        by_default_options = path_form(script, call.value("f"), defaults=True) in forms
         inner = script.innermost(thing)
         what = (
             f"{OBJECTS[thing.kind]} {'model' if inner.kind in WRAPPERS else inner.type.rpartition('.')[2].rpartition(':')[2]}"
@@ -264,10 +284,14 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
             if thing.type.endswith("Namespace")
             else "an object of settings"
         )
-        where = "which this script then does" if again else "which since torch 2.6 is the default"
+        where = (
+            "which this script then does"
+            if again or by_default_options
+            else "which since torch 2.6 is the default"
+        )
         yield check.found(
             f"what is saved holds {what}: torch.load refuses the file with weights_only=True, {where}",
-            severity=Severity.ERROR if again else Severity.NOTE,
+            severity=Severity.ERROR if again else Severity.WARNING if by_default_options else Severity.NOTE,
             location=call.place,
             fixes=[ANEW],
         )

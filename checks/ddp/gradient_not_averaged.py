@@ -23,6 +23,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 """
 
 import itertools
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -148,7 +149,15 @@ def _without_the_wrapper(script: Script) -> Finding | None:
     summed = [summed_tensor(call) for call in script.calls if call.collective]
     if any(".grad" in tensor for tensor in summed):
         return None
-    ways = [_past_the_wrapper, _past_what_is_prepared, _set_aside, _thrown_away, _held_bare, _taken_out]
+    ways = [
+        _past_the_wrapper,
+        _past_what_is_prepared,
+        _set_aside,
+        _thrown_away,
+        _held_bare,
+        _taken_out,
+        _never_called,
+    ]
     if any("grad" in tensor for tensor in summed):
         ways = [_thrown_away]
     return next((finding for way in ways for finding in way(script)), None)
@@ -279,6 +288,28 @@ def _given(script: Script, wrapper: Thing) -> Value:
 def _makers(script: Script, value: Value) -> set[int]:
     """Return the numbers of the calls that made an object, or what it may be."""
     return {value.made, *(script.things[number].made for number in value.things)}
+
+
+TRAINS = re.compile(r"optimi[sz]e|train|fit|(?:^|_)step|learn(?!ing_rate)|loss|backward|forward", re.I)
+"""What a method is called that computes a loss, or steps by it."""
+
+
+def _never_called(script: Script) -> Iterator[Finding]:
+    """Report training by a method of the module inside, which is not seen, and a wrapper that nobody calls."""
+    if any(c.method in ("__call__", "forward") for c in script.calls if script.thing(c.receiver, "ddp")):
+        return
+    for wrapper, made in unused_wrappers(script):
+        for call in script.calls[made.number :] if wrapper.type == DDP else ():
+            trains = call.loops and TRAINS.search(call.method) and call.reached == made.reached
+            if trains and goes_past(call, wrapper) and not NO_GRADIENTS & {*call.contexts}:
+                yield check.found(
+                    f"{call.text}() goes past DistributedDataParallel's forward, and nothing calls what is wrapped in line "
+                    f"{made.place}: where this trains, it sums nothing over the ranks",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                    fixes=[FORWARD],
+                )
+                return
 
 
 def _thrown_away(script: Script) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import UNKNOWN, Call, Known, Script, Value
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, Value, meets_here
 
 RANK = Fix(
     "Take the global rank from where torchrun puts it",
@@ -73,7 +73,7 @@ def code(script: Script) -> Iterator[Finding]:
             yield check.found(
                 said,
                 severity=Severity.NOTE
-                if size.known is Known.DEVICE_COUNT or _loopback(script, call)
+                if size.known is Known.DEVICE_COUNT or meets_here(script, call)
                 else Severity.WARNING,
                 location=call.place,
                 fixes=[RANK],
@@ -92,7 +92,12 @@ def code(script: Script) -> Iterator[Finding]:
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
         several = several or "local" in _chosen(choosing[0])  # it is taken for the local one
-        several = several or _for_machines(script) or any(_over_nodes(i) for i in _indices(choosing[0]))
+        several = (
+            several
+            or _modulo(script)
+            or _for_machines(script)
+            or any(_over_nodes(i) for i in _indices(choosing[0]))
+        )
         yield check.found(
             f"the GPU is chosen by the global rank, {_chosen(choosing[0])}: a second machine has no GPU of "
             "that number",
@@ -126,18 +131,6 @@ def _local(value: Value) -> bool:
     local = [o for o in options if o.known is Known.LOCAL_RANK and o.text not in ONE_MACHINE]
     others = (o for o in options if o.known is not Known.LOCAL_RANK)
     return bool(local) and all(o.known is Known.RANK and o.text == "SLURM_PROCID" for o in others)
-
-
-def _loopback(script: Script, call: Call) -> bool:
-    """Return whether the ranks meet where other machines do not come: at an address of this machine alone."""
-    method = call.value("init_method")
-    given = [str(method.literal if method.is_literal else method.text)]
-    given += [
-        str(c.value("value").literal)
-        for c in script.named("os.environ.__setitem__")
-        if c.variable == "MASTER_ADDR" and not c.rank_conditions
-    ]
-    return any("127.0.0.1" in text or "localhost" in text for text in given)
 
 
 SHARING = (
@@ -223,6 +216,12 @@ def _indices(call: Call) -> list[Value]:
     given = [argument.value for argument in call.arguments.values()]
     devices = [item for value in given for part in (value, *value.items) for item in part.possible()]
     return [device.index or device for device in devices]
+
+
+def _modulo(script: Script) -> bool:
+    """Return whether another call chooses the GPU by the rank modulo their number, as on several machines."""
+    devices = (call.value("device") for call in script.calls if "device" in call.arguments)
+    return any(v.known is Known.LOCAL_RANK and v.text == "%" for device in devices for v in device.possible())
 
 
 def _for_machines(script: Script) -> bool:

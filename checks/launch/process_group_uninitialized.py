@@ -160,6 +160,11 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
         return
 
 
+def _wrapped(script: Script, call: Call) -> bool:
+    """Return whether a call is a forward pass of a DistributedDataParallel, whose backward sums over the group."""
+    return call.method == "__call__" and script.thing(call.receiver, "ddp") is not None
+
+
 def _in_the_next_round(script: Script) -> Iterator[Finding]:
     """Report a loop that destroys the group in one round and asks for it in the next, with nothing that makes it anew."""
     made = script.process_group
@@ -176,7 +181,9 @@ def _in_the_next_round(script: Script) -> Iterator[Finding]:
         anew = any(loop in other.loops for other in script.named(made.name))
         left = any(loop in way.loops and way.number >= gone.number for way in script.exits)
         asked = [
-            c for c in script.calls if loop in c.loops and (c.collective or c.name in NEEDING) and c.reached
+            c
+            for c in script.calls
+            if loop in c.loops and c.reached and (c.collective or c.name in NEEDING or _wrapped(script, c))
         ]
         if asked and not anew and not left and "try" not in gone.contexts:
             yield check.found(

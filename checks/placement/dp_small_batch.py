@@ -29,7 +29,7 @@ comes in replica 0 too, the arguments of `forward` are wrong, and the batch has 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Known, Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
@@ -95,21 +95,39 @@ def code(script: Script) -> Iterator[Finding]:
         for call in script.named("torch.nn.DataParallel")
         if (ids := call.value("device_ids")).known is Known.SEQUENCE and not ids.text
     ]
-    if not counts:
+    whole = any(_all_gpus(call) for call in script.named("torch.nn.DataParallel"))
+    if not counts and not whole:
         return
     for call in script.named("torch.utils.data.DataLoader"):
         size = call.value("batch_size")
         batch = size.literal if size.is_literal else None
         if not call.given("batch_size") and not call.given("batch_sampler"):
             batch = 1
-        if type(batch) is int and 0 < batch < min(counts):
-            loader = script.thing(call.result, "loader")
+        loader = script.thing(call.result, "loader")
+        if not counts and (loader is None or not call.given("batch_size") or not _trains(script, loader)):
+            continue
+        if type(batch) is int and 0 < batch < min(counts, default=2):
             validates = loader is not None and batch == 1 and _validates(script, loader)
             yield check.found(
-                f"batches of {batch} are cut into pieces for {min(counts)} GPUs: some GPUs get none",
+                f"batches of {batch} are cut into pieces for {min(counts) if counts else 'all'} GPUs: some GPUs get none",
                 severity=Severity.NOTE if validates else Severity.WARNING,
                 location=call.place,
             )
+
+
+def _all_gpus(call: Call) -> bool:
+    """Return whether a DataParallel takes all GPUs that there are: it is told none, or as many as are counted."""
+    ids = call.value("device_ids")
+    return not call.starred and ("device_ids" not in call.arguments or ids.known is Known.INDEX)
+
+
+def _trains(script: Script, loader: Thing) -> bool:
+    """Return whether a DataParallel is trained in a loop over a loader."""
+    loops = [begun.loops[-1] for begun in script.iterations(loader)]
+    forwards = [c for c in script.named("torch.nn.DataParallel.__call__") if c.loops and c.loops[-1] in loops]
+    return any(
+        c.method == "backward" and c.loops[-1:] == f.loops[-1:] for f in forwards for c in script.calls
+    )
 
 
 def _validates(script: Script, loader: Thing) -> bool:

@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     )
     from gpudoctor.facts.script_collectives import Parted, Side, parted, side
     from gpudoctor.facts.script_departures import left_alone, parted_by_data, returned, unequal
-    from gpudoctor.facts.script_environment import reads_address, written_variables
+    from gpudoctor.facts.script_environment import meets_here, reads_address, written_variables
     from gpudoctor.facts.script_files import (
         elsewhere,
         of_several,
@@ -152,6 +152,7 @@ if TYPE_CHECKING:
         without_gradients,
         wrapped_classes,
     )
+    from gpudoctor.facts.script_paths import HOLE, path_form
     from gpudoctor.facts.script_values import (
         ANY_OTHER,
         CHANGES,
@@ -226,7 +227,7 @@ NAMES = {
     ),
     "script_collectives": "Parted Side parted side",
     "script_departures": "left_alone parted_by_data returned unequal",
-    "script_environment": "reads_address written_variables",
+    "script_environment": "meets_here reads_address written_variables",
     "script_files": "elsewhere of_several one_alone origins same_for_all spawns_ranks starts_several",
     "script_gradients": (
         "ONLY_ASKED called_first goes_back goes_past gradients_divided of_gradients of_numbers "
@@ -238,6 +239,7 @@ NAMES = {
         "FACTORIES LAYERS NO_GRADIENTS class_of cpu_input moved_under moves on_cpu stays target "
         "without_gradients wrapped_classes"
     ),
+    "script_paths": "HOLE path_form",
     "script_values": "ANY_OTHER CHANGES EVERY_NTH Known ONCE Place Thing UNKNOWN Value WHOLE",
     "slurm": "Slurm SlurmNode",
     "sockets": "Listener Sockets",

@@ -24,3 +24,15 @@ def reads_address(group: Call) -> bool:
     method = group.value("init_method")
     told = "init_method" in group.arguments and not (method.is_literal and method.literal in (None, "env://"))
     return not told and "store" not in group.arguments
+
+
+def meets_here(script: Script, group: Call) -> bool:
+    """Return whether the ranks meet where other machines do not come: at an address of this machine alone."""
+    method = group.value("init_method")
+    given = [str(method.literal if method.is_literal else method.text)]
+    given += [
+        str(c.value("value").literal)
+        for c in script.named("os.environ.__setitem__")
+        if c.variable == "MASTER_ADDR" and not c.rank_conditions
+    ]
+    return any("127.0.0.1" in text or "localhost" in text for text in given)

@@ -12,21 +12,28 @@ LETTERS = 3
 """How many letters of a file's name have to be written out before another path is compared with it."""
 
 
-def path_form(script: Script, value: Value, depth: int = 0) -> str:
-    """Return a path with `HOLE` for each part that is not known."""
+def path_form(script: Script, value: Value, depth: int = 0, *, defaults: bool = False) -> str:
+    """Return a path with `HOLE` for each part that is not known; an option is what its default says, where asked."""
+    if defaults and value.known is Known.ARGUMENT and isinstance(value.literal, str) and value.literal:
+        return value.literal.removeprefix("./")
     if value.is_literal or depth > DEEPEST:
         return value.literal.removeprefix("./") if isinstance(value.literal, str) else HOLE
     if HOLE in value.text and value.known is Known.UNKNOWN:
         parts = value.text.split(HOLE)
-        inside = [path_form(script, item, depth + 1) for item in value.items]
+        inside = [path_form(script, item, depth + 1, defaults=defaults) for item in value.items]
         inside += [HOLE] * (len(parts) - 1 - len(inside))
         return "".join(a + b for a, b in zip(parts, [*inside, ""], strict=False)).removeprefix("./")
     if value.text == "Div" and len(value.items) == 2:
-        return "/".join(path_form(script, item, depth + 1).rstrip("/") for item in value.items)
+        return "/".join(
+            path_form(script, item, depth + 1, defaults=defaults).rstrip("/") for item in value.items
+        )
     made = script.calls[value.made] if 0 <= value.made < len(script.calls) else None
     if made is not None and made.name in ("os.path.join", "pathlib.Path", "str", "os.path.abspath"):
         given = [argument.value for argument in made.arguments.values()]
-        return "/".join(path_form(script, part, depth + 1).rstrip("/") for part in given) or HOLE
+        return (
+            "/".join(path_form(script, part, depth + 1, defaults=defaults).rstrip("/") for part in given)
+            or HOLE
+        )
     return HOLE
 
 

@@ -2,6 +2,33 @@
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from networks import build
+
+def work(gpu, args):
+    rank = args.nr * args.gpus + gpu
+    dist.init_process_group("nccl", init_method=args.url, rank=rank, world_size=args.gpus * args.nodes)
+    torch.cuda.set_device(gpu)
+    net = torch.nn.parallel.DistributedDataParallel(build().cuda(gpu), device_ids=[gpu])
+    if gpu == 0:
+        torch.save(net.module.state_dict(), args.out)  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nr", type=int, default=0)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--out", default="net.pt")
+    args = parser.parse_args()
+    mp.spawn(work, nprocs=args.gpus, args=(args,))
+""",
+    """
 import os
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -94,6 +121,33 @@ distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from networks import build
+
+def work(gpu, args):
+    rank = args.nr * args.gpus + gpu
+    dist.init_process_group("nccl", init_method=args.url, rank=rank, world_size=args.gpus * args.nodes)
+    torch.cuda.set_device(gpu)
+    net = torch.nn.parallel.DistributedDataParallel(build().cuda(gpu), device_ids=[gpu])
+    if rank == 0:
+        torch.save(net.module.state_dict(), args.out)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nr", type=int, default=0)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--out", default="net.pt")
+    args = parser.parse_args()
+    mp.spawn(work, nprocs=args.gpus, args=(args,))
+""",
     """
 import os
 import torch.distributed as dist

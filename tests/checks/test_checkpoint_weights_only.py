@@ -137,6 +137,33 @@ def test_torchscript_is_for_another_function():
 
 FLAGGED = [
     """
+import argparse
+import os
+import numpy
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="runs")
+parser.add_argument("--from", dest="begin", default="runs/net.pt")
+args = parser.parse_args()
+state = torch.load(args.begin, map_location="cpu")  # <-
+numpy.random.set_state(state["random"][0])
+""",
+    """
+import argparse
+import os
+import numpy
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="runs")
+parser.add_argument("--from", dest="begin", default="runs/net.pt")
+args = parser.parse_args()
+net = torch.load(args.begin, map_location="cpu")["net"] if args.begin else torch.nn.Linear(2, 2)
+os.makedirs(args.out, exist_ok=True)
+torch.save({"net": torch.nn.Linear(2, 2)}, os.path.join(args.out, "net.pt"))  # <-
+""",
+    """
 import torch
 from net import Net
 
@@ -224,6 +251,21 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+import numpy
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="runs")
+parser.add_argument("--from", dest="begin", default="runs/net.pt")
+args = parser.parse_args()
+import random
+state = torch.load(args.begin, map_location="cpu")
+random.setstate(state["random"])
+torch.set_rng_state(state["torch"])
+""",
     """
 import torch
 from net import Net

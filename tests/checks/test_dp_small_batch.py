@@ -42,6 +42,16 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(2, 2).cuda())
+loader = torch.utils.data.DataLoader(data, batch_size=1, shuffle=True)  # <-
+for x in loader:
+    out = net(x.cuda()).sum()
+    out.backward()
+""",
+    """
 import torch.nn as nn
 from torch.utils.data import DataLoader
 
@@ -93,6 +103,16 @@ def main(net, batches):
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(2, 2).cuda())
+loader = torch.utils.data.DataLoader(data, batch_size=1, shuffle=True)
+for x in loader:
+    out = net(x.cuda()).sum()
+    print(out)
+""",
     """
 import torch.nn as nn
 from torch.utils.data import DataLoader

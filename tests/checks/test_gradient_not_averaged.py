@@ -5,6 +5,21 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from machines import Machine
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+net = DDP(Machine().cuda(), device_ids=[gpu])
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    net.module.take(batch)
+    net.module.optimize_parameters()  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -468,6 +483,35 @@ def train(model, loader, opt):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from machines import Machine
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+net = DDP(Machine().cuda(), device_ids=[gpu])
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    net(batch).backward()
+    net.module.update_learning_rate()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from machines import Machine
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+net = DDP(Machine().cuda(), device_ids=[gpu])
+for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+    print(net.module.predict(batch))
+""",
     """
 import os
 import torch

@@ -13,6 +13,17 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+rank = dist.get_rank()
+device = rank % torch.cuda.device_count()
+torch.cuda.set_device(device)
+net = DistributedDataParallel(torch.nn.Linear(2, 2).to(device), device_ids=[rank])  # <-
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -279,6 +290,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+rank = dist.get_rank()
+device = rank % torch.cuda.device_count()
+torch.cuda.set_device(device)
+net = DistributedDataParallel(torch.nn.Linear(2, 2).to(device), device_ids=[device])
+""",
     """
 import os
 import torch

@@ -24,6 +24,18 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(torch.nn.Linear(2, 2))
+for epoch in range(3):
+    for batch in torch.utils.data.DataLoader(data, sampler=sampler):
+        net(batch).sum().backward()
+    dist.destroy_process_group()  # <-
+""",
+    """
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from net import Net, setup
