@@ -69,6 +69,7 @@ RESET = Fix(
 USE = Fix("Go on with the GPUs that are left", "torchrun --standalone --nproc-per-node=gpu train.py")
 UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUDA_DEVICE_ORDER'")
 
+CONTAINER = Fix("In a container: hand the GPUs on", "docker run --gpus all IMAGE")
 ON_NODE = Fix(
     "Look on that node which GPU does not answer",
     "nvidia-smi -L; sudo dmesg -T | grep -iE 'xid|nvrm'",
@@ -119,6 +120,10 @@ def environment(
         return
     if pci is None and (gpus is None or gpus.error):
         raise CannotTell("neither the PCI bus nor NVML could be read")
+    unstarted = _unstarted(pci, gpus) if gpus is not None and not gpus.interrupted else []
+    if unstarted:
+        yield from unstarted
+        return
     variables = launch.variables if launch else {}
     # Who got a share of the machine misses nothing of the rest.
     share = bool(
@@ -136,6 +141,19 @@ def environment(
             or _torch(gpus, cuda, torch, variables)
         )
     yield from found
+
+
+def _unstarted(pci: Pci | None, gpus: Gpus) -> list[Finding]:
+    """Find GPUs that NVML counts and has no handle of, and a driver that answers and lists none at all."""
+    dead = [gpu for gpu in gpus.devices if gpu.unstarted]
+    if dead:
+        message = f"the driver counts {gpus.named(dead)} and finds nothing behind: it could not start {'it' if len(dead) == 1 else 'them'}"
+        return [check.found(message, evidence=dead[0].errors, fixes=[WHY, LEAVE_OUT, RESET, RESEAT])]
+    if pci is None and not gpus.devices:
+        # nvidia-smi's "No devices were found" in a text: the module is not loaded where there is no card for it
+        message = "the driver answers and lists no GPU: it could not start the card, or this container was given none"
+        return [check.found(message, severity=Severity.WARNING, fixes=[WHY, COMPARE, CONTAINER])]
+    return []
 
 
 def _slurm(slurm: Slurm | None) -> list[Finding]:

@@ -9,6 +9,7 @@ from gpudoctor.facts.pci import Pci
 # As NVML names GPUs that are no cards: "Tesla V100-SXM2-32GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
 # "NVIDIA H20", "NVIDIA GB200"; "NVIDIA H100 PCIe", "NVIDIA H200 NVL" and "NVIDIA GH200 480GB" are joined otherwise.
 BOARD = re.compile(r"SXM|HBM3\b|\b(?:H20|H[128]00|B[123]00|GB[23]00)\b(?! PCIe| NVL| 80GB HBM2e)")
+NOT_FOUND = 6
 _LEADING = re.compile(r"\+?[0-9]{1,6}")
 WAITING = ("not_started", "in_progress")
 THROTTLE_REASONS = (
@@ -69,7 +70,7 @@ class Gpu(Struct, frozen=True, kw_only=True):
     index: int
     """NVML's index: PCI bus order."""
     unnumbered: bool = False
-    """A text does not show which GPU this is; the index is none that NVML gave."""
+    """A text does not show which number this GPU has; the index is none that NVML gave."""
     name: str = ""
     uuid: str = ""
     capability: str | None = None
@@ -177,11 +178,16 @@ class Gpu(Struct, frozen=True, kw_only=True):
         return known and not (self.gone or self.errors or self.handle_code)
 
     @property
+    def unstarted(self) -> bool:
+        """Whether NVML counts it and finds nothing behind it: the driver could not start it (NVML_ERROR_NOT_FOUND)."""
+        return self.handle_code == NOT_FOUND
+
+    @property
     def gone(self) -> bool:
         """Whether it does not answer any more: NVML calls it lost, or refuses its handle or name without a reason."""
         told = any("is lost" in error.lower() for error in self.errors)
         mute = not (self.name or self.uuid) and any("Unknown Error" in error for error in self.errors)
-        return self.lost or told or mute or self.handle_code in (6, 8, 11, 15, 999)
+        return self.lost or told or mute or self.handle_code in (8, 11, 15, 999)
 
     @property
     def board(self) -> bool:
@@ -191,13 +197,17 @@ class Gpu(Struct, frozen=True, kw_only=True):
     @property
     def short(self) -> str:
         """Which GPU it is, in a row of several: ``GPU 3``."""
-        return "the GPU" if self.unnumbered else f"GPU {self.index}"
+        return self.pci_address or "the GPU" if self.unnumbered else f"GPU {self.index}"
 
     @property
     def place(self) -> str:
         """Which GPU it is, in words: ``GPU 3 (0000:3b:00.0)``."""
         if self.unnumbered:
-            return "a GPU (the text does not show which)"
+            return (
+                f"the GPU at {self.pci_address}"
+                if self.pci_address
+                else "a GPU (the text does not show which)"
+            )
         return f"GPU {self.index} ({self.pci_address})" if self.pci_address else f"GPU {self.index}"
 
 
@@ -279,7 +289,7 @@ class Gpus(Struct, frozen=True, kw_only=True):
 
     def numbers(self, some: list[Gpu]) -> str:
         """Return the numbers of GPUs as nvidia-smi takes them: ``0,3``."""
-        return ",".join("NUMBER" if gpu.unnumbered else str(gpu.index) for gpu in some)
+        return ",".join((gpu.pci_address or "NUMBER") if gpu.unnumbered else str(gpu.index) for gpu in some)
 
     def without(self, some: list[Gpu]) -> str:
         """Return the numbers of the others that can be read, as CUDA_VISIBLE_DEVICES takes them."""

@@ -47,7 +47,7 @@ def with_lost(known: list[Gpu], lost: Iterable[Gpu]) -> list[Gpu]:
             )
         else:
             free = 1 + max((other.index for other in result), default=-1)
-            result.append(gpu if gpu.index >= 0 else replace(gpu, index=free))
+            result.append(gpu if gpu.index >= 0 else replace(gpu, index=free, unnumbered=True))
     return sorted(result, key=lambda gpu: gpu.index)
 
 

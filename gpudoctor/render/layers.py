@@ -93,8 +93,8 @@ def _driver(snapshot: Snapshot) -> str | None:
         return version + (f", CUDA up to {gpus.cuda_version}" if gpus and gpus.cuda_version else "")
     if driver is not None and driver.dxg:
         return "the Windows driver, through WSL"
-    if driver is None and gpus is not None and gpus.devices:
-        return "its version is not known"
+    if driver is None and gpus is not None and (gpus.devices or not gpus.error):
+        return "its version is not known"  # it answered
     return "no NVIDIA driver loaded"
 
 

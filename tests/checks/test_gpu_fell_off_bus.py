@@ -76,7 +76,6 @@ FALLEN = KernelLog(events=[KernelEvent(kind="xid", code=79, pci_address="0000:0a
         Gpu(index=1, lost=True, handle_code=15),
         Gpu(index=1, name="H100", lost=True, errors=["power: GPU is lost"]),
         Gpu(index=1, errors=["handle: Unknown Error"], handle_code=999),
-        Gpu(index=1, errors=["handle: Not Found"], handle_code=6),
         Gpu(index=1, errors=["GPU is lost"]),
         Gpu(index=1, errors=["name: Unknown Error"]),
     ],
