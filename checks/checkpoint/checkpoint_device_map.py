@@ -91,7 +91,7 @@ def _loads(script: Script) -> Iterator[Finding]:
     for call in script.named("torch.load"):
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
-        if _saved_from_cpu(script, call) or _of_numbers(script, call):
+        if _saved_from_cpu(script, call) or _of_numbers(script, call) or _of_what_is_on_no_gpu(script, call):
             continue
         of_data = any(call.of_class(thing.type) for thing in script.of_kind("dataset"))
         of_data = (
@@ -147,6 +147,23 @@ def _of_numbers(script: Script, load: Call) -> bool:
     saved = [c for c in script.named("torch.save") if "f" in c.arguments and c.arguments["f"].text == path]
     held = [c.value("obj") for c in saved]
     return bool(path) and bool(held) and all(_plain(value) for value in held)
+
+
+def _of_what_is_on_no_gpu(script: Script, load: Call) -> bool:
+    """Return whether a file holds what is no tensor of a GPU: by its name, or because such a thing takes all of it."""
+    given = load.arguments.get("f")
+    taken = [script.things[number] for number in load.result.things]
+    takers = [
+        call.text for call in script.methods("load_state_dict") if any(call.takes(thing) for thing in taken)
+    ]
+    named = [given.text, given.value.text, str(given.value.literal)] if given else []
+    return any(NO_GPU.search(text) for text in named) or (
+        bool(takers) and all(NO_GPU.search(text) for text in takers)
+    )
+
+
+NO_GPU = re.compile(r"(?i)sched|scaler|(?:\b|_)rng(?:\b|_)|random_?state")
+"""Names of what is numbers, or tensors of the CPU: torch.cuda.get_rng_state gives these, too."""
 
 
 def _plain(value: Value) -> bool:

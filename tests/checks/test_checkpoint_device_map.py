@@ -54,6 +54,17 @@ def test_no_device_no_finding():
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from parts import model, scheduler
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+state = torch.load("last.pt")  # <-
+model.load_state_dict(state["model"])
+scheduler.load_state_dict(state["scheduler"])
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -146,6 +157,22 @@ net.load_state_dict(load("net.pt"))  # <-
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from parts import model, scaler, scheduler
+
+def resume(folder):
+    scheduler.load_state_dict(torch.load(os.path.join(folder, "a.pt")))
+    state = torch.load(folder + "/b.pt")
+    scaler.load_state_dict(state)
+    torch.set_rng_state(torch.load(folder + "/rng_0.pth")["cpu"])
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+resume("out")
+""",
     """
 import torch
 import torch.distributed as dist
