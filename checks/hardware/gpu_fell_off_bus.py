@@ -115,6 +115,15 @@ def environment(gpus: Gpus | None, log: KernelLog | None, pci: Pci | None) -> It
         )
         yield check.found(message, evidence=said, fixes=fixes)
         return
+    if unstarted := [gpu for gpu in gpus.devices if gpu.unstarted]:
+        message = (
+            f"the driver counts {gpus.named(unstarted)} and finds nothing behind the number: it could not start the card, or "
+            "the card has left the bus"
+        )
+        yield check.found(
+            message, evidence=[f"{g.short}: {e}" for g in unstarted for e in g.errors[:1]], fixes=fixes
+        )
+        return
     if log is not None and (fallen := [event for event in log.of("xid") if event.code == FALLEN]):
         answering = {gpu.pci_address for gpu in gpus.read}
         for event in fallen:

@@ -120,9 +120,9 @@ def environment(
         return
     if pci is None and (gpus is None or gpus.error):
         raise CannotTell("neither the PCI bus nor NVML could be read")
-    unstarted = _unstarted(pci, gpus) if gpus is not None and not gpus.interrupted else []
-    if unstarted:
-        yield from unstarted
+    none_listed = _none_listed(pci, gpus) if gpus is not None and not gpus.interrupted else []
+    if none_listed:
+        yield from none_listed
         return
     variables = launch.variables if launch else {}
     # Who got a share of the machine misses nothing of the rest.
@@ -143,12 +143,8 @@ def environment(
     yield from found
 
 
-def _unstarted(pci: Pci | None, gpus: Gpus) -> list[Finding]:
-    """Find GPUs that NVML counts and has no handle of, and a driver that answers and lists none at all."""
-    dead = [gpu for gpu in gpus.devices if gpu.unstarted]
-    if dead:
-        message = f"the driver counts {gpus.named(dead)} and finds nothing behind: it could not start {'it' if len(dead) == 1 else 'them'}"
-        return [check.found(message, evidence=dead[0].errors, fixes=[WHY, LEAVE_OUT, RESET, RESEAT])]
+def _none_listed(pci: Pci | None, gpus: Gpus) -> list[Finding]:
+    """Find a driver that answers and lists no GPU, where nothing tells of the bus."""
     if pci is None and not gpus.devices:
         # nvidia-smi's "No devices were found" in a text: the module is not loaded where there is no card for it
         message = "the driver answers and lists no GPU: it could not start the card, or this container was given none"

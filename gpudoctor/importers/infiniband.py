@@ -15,8 +15,8 @@ _FIELD = re.compile(
 )
 # ibdev2netdev: "mlx5_0 port 1 ==> ib0 (Up)"; with -v the model stands in between
 _PAIRED = re.compile(
-    r"(?:0000:\S{7,9} )?(?P<name>[\w.-]{1,40}) (?:\(.{0,200}\) .{0,120})?port (?P<number>\d{1,3}) .{0,60}?==> "
-    r"(?P<interface>[\w.-]{1,32}) \((?P<state>Up|Down)\)$"
+    r"(?:0000:\S{7,9}\s{1,8})?(?P<name>[\w.-]{1,40})\s{1,20}(?:\(.{0,200}\) .{0,120})?port\s{1,8}(?P<number>\d{1,3})\s"
+    r".{0,60}?==>\s{1,8}(?P<interface>[\w.-]{1,32})\s{1,20}\((?P<state>Up|Down)\)(?:\s{1,8}#.{0,200})?$"
 )
 # show_gids: device, port, index, the address, of RoCE its IPv4 form, version, interface
 _GID = re.compile(

@@ -124,3 +124,13 @@ def test_the_kernel_log_alone_tells() -> None:
     assert finding.message == "the GPU at 0000:b3:00.0 fell off the bus (Xid 79)"
     nothing = Snapshot({"kernel_log": KernelLog()})
     assert examine(CHECK, Source.ENVIRONMENT, nothing)[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_gpu_that_is_counted_and_not_found():
+    gpus = Gpus(devices=[Gpu(index=0, name="A"), Gpu(index=1, errors=["handle: Not Found"], handle_code=6)])
+    _, [finding] = run(gpus=gpus)
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "the driver counts GPU 1 and finds nothing behind the number: it could not start"
+    )
+    assert [e.text for e in finding.evidence] == ["GPU 1: handle: Not Found"]

@@ -234,10 +234,3 @@ def test_a_text_in_which_the_driver_lists_none():
         "the driver answers and lists no GPU: it co",
     )
     assert run(gpus=Gpus(interrupted="no answer in 12 s"))[1] == []
-
-
-def test_a_gpu_that_is_counted_and_not_found():
-    gpus = Gpus(devices=[Gpu(index=0, name="A"), Gpu(index=1, errors=["handle: Not Found"], handle_code=6)])
-    _, [finding] = run(gpus=gpus)
-    assert finding.severity is Severity.ERROR
-    assert finding.message == "the driver counts GPU 1 and finds nothing behind: it could not start it"

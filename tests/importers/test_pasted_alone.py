@@ -25,6 +25,11 @@ n_gids_found=2
                 "mlx5_1": [IbPort(state="DOWN", link_layer="Ethernet")],
             },
         ),
+        # by `column -t`, and explained
+        (
+            "$ ibdev2netdev | column -t\nmlx5_9  port  1  ==>  ens1np0   (Up)    # ConnectX-6, storage\n",
+            {"mlx5_9": [IbPort(state="ACTIVE", link_layer="Ethernet")]},
+        ),
         # the interface of IPoIB may be down on a port that is up
         ("mlx5_0 port 1 ==> ib0 (Down)\n", {"mlx5_0": [IbPort(link_layer="InfiniBand")]}),
         (f"    device                 node GUID\n    ------   ----\n    mlx5_0   {GUID}\n", {"mlx5_0": []}),
