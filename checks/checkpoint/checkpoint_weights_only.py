@@ -39,6 +39,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, li
 from gpudoctor.facts import (
     HOLE,
     UNKNOWN,
+    UNSAFE_LOADS,
     WRAPPERS,
     Call,
     CheckpointFile,
@@ -164,6 +165,8 @@ def code(script: Script) -> Iterator[Finding]:
         call.method == "__setitem__" and call.value("key").literal == "weights_only" for call in script.calls
     ):
         return  # what torch.load is given is put together elsewhere
+    if UNSAFE_LOADS in script.spelled:
+        return
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
     yield from settings_read(script, read)

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.WARNING,
@@ -46,6 +46,22 @@ SCALED = re.compile(r"amp|scaler|fp16|precision|half", re.I)
 """What a test names that tells training with scaled gradients from the other."""
 
 
+def _together(script: Script, clipping: Call, step: Call) -> bool:
+    """Return whether a step surely comes with a clipping: under its tests, or under one that a scaled backward is in too.
+
+    ``if amp: scaler.scale(loss).backward()``, then the gradients are clipped, and ``if amp: scaler.step(optimizer)``.
+    """
+    if clipping.conditions[: len(step.conditions)] == step.conditions:
+        return True
+    rest = {(c.text, c.negated) for c in step.conditions if c not in clipping.conditions}
+    return any(
+        scaled.number < clipping.number
+        and scaled.loops == step.loops
+        and rest <= {(c.text, c.negated) for c in scaled.conditions}
+        for scaled in script.methods("scale", "scaler")
+    )
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Clipping between a scaled backward pass and the scaler's step, without unscale_."""
@@ -58,7 +74,7 @@ def code(script: Script) -> Iterator[Finding]:
         steps = [
             c for c in script.methods("step", "scaler") if c.loops == call.loops and c.number > call.number
         ]
-        steps = [c for c in steps if call.conditions[: len(c.conditions)] == c.conditions]
+        steps = [c for c in steps if _together(script, call, c)]
         scaled = any(
             not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])
             for step in steps

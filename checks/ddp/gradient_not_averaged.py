@@ -174,7 +174,9 @@ def _taken_out(script: Script) -> Iterator[Finding]:
     for get in script.methods("__get__"):
         wrapper = script.thing(get.receiver, "ddp") if get.name.endswith(".module.__get__") else None
         if wrapper is not None and wrapper.inner >= 0:
+            made = script.made_by(wrapper)
             own = (c for c in script.calls[get.number :] if c.receiver.thing == wrapper.inner)
+            own = (c for c in own if made is None or not c.excluded(made))
             yield from _computed_by(script, wrapper, [c for c in own if c.method not in ONLY_ASKED])
 
 

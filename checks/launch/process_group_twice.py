@@ -73,7 +73,7 @@ def code(script: Script) -> Iterator[Finding]:
         if (
             not call.reached
             or "try" in call.contexts
-            or any("initialized" in c.text for c in call.conditions)
+            or any("initialized" in c.text or c.impossible for c in call.conditions)
         ):
             continue
         loop = call.loops[-1] if call.loops and call.loops[-1].kind != "while" and call.each_time else None

@@ -126,6 +126,7 @@ def code(script: Script) -> Iterator[Finding]:
             or name in PASSED
             or name.startswith("_")
             or not name.isidentifier()
+            or any(condition.impossible for condition in call.conditions)
         ):
             continue
         made = script.made_by(wrapper)
@@ -266,6 +267,8 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
     classes = {item.name: item for item in script.classes}
     for call in script.calls:
         if call.receiver.known is not Known.CHOICE or "try" in call.contexts:
+            continue
+        if any(condition.impossible for condition in call.conditions):
             continue
         wrapper = script.thing(call.receiver, "dp", "ddp")
         made = script.made_by(wrapper) if wrapper is not None else None

@@ -20,6 +20,7 @@ def branch(frame: Frame, node: ast.If) -> bool:
     """Go through both branches of an ``if``; return whether what follows is never reached."""
     asked = made_once(frame, node)
     if asked is not None and is_made(frame, asked):
+        settled(frame, asked)
         return False
     left = _branches(frame, node)
     if asked is not None and not left:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from gpudoctor.code import dictionaries
 from gpudoctor.code.agreement import SAME_EVERYWHERE, agreed, reduced
+from gpudoctor.code.by_method import told_by_method
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, called_at_once, handed_over, started
 from gpudoctor.code.creation import NAMED_TUPLE, made
@@ -13,7 +14,7 @@ from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.dictionaries import appended, fields, set_by_name, updated
 from gpudoctor.code.iteration import asked, builtin
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
-from gpudoctor.code.names import method_of
+from gpudoctor.code.names import member, method_of
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
@@ -40,6 +41,12 @@ def perform(
     if callee.made in program.partials:
         before, given = program.partials[callee.made]
         positional, keywords = [*before, *positional], {**given, **keywords}
+    if (
+        attribute
+        and callee.known is Known.UNKNOWN
+        and (known := told_by_method(frame, node, receiver, attribute))
+    ):
+        receiver, callee = known, member(frame, known, attribute)
     if callee.known is Known.DEFINED:
         item = program.defined.get(callee.text)
         if isinstance(item, Function):

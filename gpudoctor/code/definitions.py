@@ -22,6 +22,8 @@ TELLING = (b"torch", b"rank", b"RANK", b"args", b"loader", b"epoch", b"model", b
 """Without any of these words a file that is imported says nothing of a training, and is not parsed."""
 SOURCES = ("lib", "src")
 """Folders of a repository that hold its modules, and are no part of their names."""
+GATHERING = ("import_module", "__import__", "iter_modules", "walk_packages")
+"""What a package calls that imports its own modules by their file names."""
 MOST_NEIGHBOURS = 40
 """Through how many files is looked for what a file that starts a program imports."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -114,6 +116,16 @@ class Files:
             folder = folder.parent
         return None
 
+    def packages(self, path: Path) -> Iterator["File"]:
+        """Yield what a file's packages begin with, innermost first: it was run before the file is."""
+        folder = path.parent
+        for _ in range(6):
+            file = self._read(folder / "__init__.py")
+            if file is None:
+                return
+            yield file
+            folder = folder.parent
+
     def _sources(self, folder: Path) -> tuple[Path, ...]:
         """Return the folders below one that scripts put on Python's path: ``sys.path.insert(0, "../lib")``."""
         if folder not in self._below:
@@ -174,12 +186,22 @@ class File:
         waiting, seen = [self], {self.source.path}
         while waiting and len(seen) < MOST_NEIGHBOURS:
             file = waiting.pop(0)
-            for name in file.imported:
+            for name in (*file.imported, *file.gathered):
                 other = file.module(name) or file.module(name.rpartition(".")[0])
                 if other is not None and other.source.path not in seen:
                     seen.add(other.source.path)
                     waiting.append(other)
                     yield other
+
+    @property
+    def gathered(self) -> list[str]:
+        """The modules beside a package's ``__init__`` that it imports by their computed names, as registries do."""
+        path = self.source.path
+        if path.name != "__init__.py" or not any(word in self.source.text for word in GATHERING):
+            return []
+        return sorted(
+            f"{path.parent.name}.{other.stem}" for other in path.parent.glob("*.py") if other != path
+        )
 
     @cached_property
     def imported(self) -> dict[str, ast.AST]:

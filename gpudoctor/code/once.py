@@ -32,8 +32,14 @@ def made_once(frame: Frame, node: ast.If) -> ast.Name | ast.Attribute | None:
 
 
 def is_made(frame: Frame, asked: ast.Name | ast.Attribute) -> bool:
-    """Return whether something is there already: what would make it is not come to."""
-    return frame.program.evaluate(frame, asked).known in MADE
+    """Return whether something is there already: what would make it is not come to.
+
+    Of what an object keeps to itself, ``self._loaders``, it is enough that it was made on one branch.
+    """
+    value = frame.program.evaluate(frame, asked)
+    if isinstance(asked, ast.Attribute) and asked.attr.startswith("_"):
+        return any(option.known in MADE for option in value.possible())
+    return value.known in MADE
 
 
 def settled(frame: Frame, asked: ast.Name | ast.Attribute) -> None:

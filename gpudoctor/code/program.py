@@ -49,6 +49,10 @@ class Program:
         """Defaults of the command line's options."""
         self.partials: dict[int, tuple[list[Argument], dict[str, Argument]]] = {}
         """What ``functools.partial`` holds ready for a function, by the call that made it."""
+        self.methods: dict[str, list[Class]] | None = None
+        """By the names of methods: the classes of the program's files that define them; made when first asked for."""
+        self.by_method: dict[int, Value] = {}
+        """What objects are that a method told of, by the call that made them."""
         self.steps = 0
         self.looking: set[tuple[str, str]] = set()
         """Names of other files whose values are being looked up: some are made of themselves."""

@@ -16,7 +16,17 @@ from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of, parent_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, either, mixed, one_of
 from gpudoctor.code.statements import execute
-from gpudoctor.facts import PREFIXES, UNKNOWN, Argument, Condition, Known, Script, Signature, Value
+from gpudoctor.facts import (
+    PREFIXES,
+    UNKNOWN,
+    UNSAFE_LOADS,
+    Argument,
+    Condition,
+    Known,
+    Script,
+    Signature,
+    Value,
+)
 
 
 def trace(file: File) -> Script:
@@ -63,11 +73,14 @@ def trace(file: File) -> Script:
 
 
 def _spelled(program: Program) -> frozenset[str]:
-    """Return the wrappers' prefixes that the files spell out which the program comes through."""
+    """Return the wrappers' prefixes, and a variable of torch's, that the program's files spell out."""
     files = {id(item.file): item.file for item in (*program.globals.values(), *program.defined.values())}
     texts = [file.source.text for file in files.values()]
-    prefixes = {*PREFIXES.values()}
-    return frozenset(p for p in prefixes if any(f'"{p}"' in text or f"'{p}'" in text for text in texts))
+    if any(call.name == "torch.load" for call in program.calls):
+        every = (program.file, *files.values())
+        texts += [found.source.text for file in every for found in file.files.packages(file.source.path)]
+    words = {*PREFIXES.values(), UNSAFE_LOADS}
+    return frozenset(w for w in words if any(f'"{w}"' in text or f"'{w}'" in text for text in texts))
 
 
 def _bound(method: Function) -> bool:

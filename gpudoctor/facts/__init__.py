@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from gpudoctor.facts.scaling import Scaling, ScalingRun
     from gpudoctor.facts.script import (
         COLLECTIVES,
+        UNSAFE_LOADS,
         WRAPPERS,
         Argument,
         Attribute,
@@ -219,7 +220,9 @@ NAMES = {
     "python": "Python",
     "ranks": "Rank Ranks",
     "scaling": "Scaling ScalingRun",
-    "script": "Argument Attribute COLLECTIVES Call Condition Exit Loop ModuleClass Script Signature WRAPPERS",
+    "script": (
+        "Argument Attribute COLLECTIVES Call Condition Exit Loop ModuleClass Script Signature UNSAFE_LOADS WRAPPERS"
+    ),
     "script_buffers": "batch_norm",
     "script_checkpoints": (
         "BareSaved PREFIXES SavedWrapper TELLS_WRAPPED bare_into_wrapper contents lax loads "

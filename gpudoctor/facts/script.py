@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+from gpudoctor.facts.script_values import CHANGES, UNKNOWN, Known, Place, Thing, Value
 
 COLLECTIVES = frozenset(
     f"torch.distributed.{name}"
@@ -31,6 +31,10 @@ HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)
 
 CUTTING = ("detach", "detach_", "item", "tolist", "numpy", "Tensor", "tensor")
 """Methods and functions whose result has no graph behind it."""
+
+
+UNSAFE_LOADS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+"""The variable with which torch.load opens any pickle unless it is told otherwise (torch/serialization.py)."""
 
 
 class Condition(Struct, frozen=True):
@@ -62,6 +66,19 @@ class Condition(Struct, frozen=True):
     def from_data(self) -> bool:
         """Whether it may hold on some ranks and not on others because it asks for what this rank computed."""
         return self.value.from_data and not self.value.by_rank
+
+    @property
+    def impossible(self) -> bool:
+        """Whether it is known not to hold here: a function was told the number, or flag, that it asks for."""
+        value = self.value
+        if value.is_literal:
+            return bool(value.literal) is self.negated
+        if value.text not in ("Eq", "NotEq") or len(value.items) != 2:
+            return False
+        left, right = value.items
+        if not (left.is_literal and right.is_literal) or CHANGES in (left.text, right.text):
+            return False
+        return (left.literal == right.literal) is ((value.text == "Eq") is self.negated)
 
     def _same(self, other: "Condition") -> bool:
         """Return whether both ask for one value by two names: ``multi``, and ``self.multi`` that was given it."""
@@ -292,7 +309,8 @@ class Script(Struct, frozen=True, kw_only=True):
     """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
     notebook: bool = False
     spelled: frozenset[str] = frozenset()
-    """Prefixes of wrappers' keys (``module.``) that stand written out anywhere in its files, run or not."""
+    """Prefixes of wrappers' keys (``module.``) that stand written out anywhere in its files, run or not; and
+    `UNSAFE_LOADS` where that does, also in the files with which its packages begin."""
     complete: bool = True
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""
     index: dict[str, list[Call]] = {}
@@ -394,6 +412,6 @@ OF_A_RANK = frozenset({"RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "O
 """Variables that a launcher sets for each rank."""
 
 __all__ = [
-    "COLLECTIVES", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop", "ModuleClass",
-    "Script", "Signature",
+    "COLLECTIVES", "UNSAFE_LOADS", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop",
+    "ModuleClass", "Script", "Signature",
 ]  # fmt: skip

@@ -61,7 +61,11 @@ def joined(script: Script) -> list[Call]:
 
 
 def _waits(
-    script: Script, call: Call, forwards: set[Place], shards: frozenset[int], buffered: frozenset[int]
+    script: Script,
+    call: Call,
+    forwards: dict[Place, list[Call | None]],
+    shards: frozenset[int],
+    buffered: frozenset[int],
 ) -> bool:
     """Return whether a call ends when the other ranks make it too."""
     if call.collective or call.name in CONSTRUCTED or call.name in OF_ACCELERATE:
@@ -70,7 +74,8 @@ def _waits(
         return _whole_state(script, call, shards)
     if call.method == "backward":
         around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
-        return bool(forwards & around)
+        makers = [made for place in around for made in forwards.get(place, ())]
+        return any(made is None or not call.excluded(made) for made in makers)
     if call.method == "full_tensor" or call.name in OF_DEEPSPEED:
         return True
     if "lightning" in script.frameworks and call.text.endswith(OF_LIGHTNING):
@@ -98,15 +103,19 @@ def sharded(script: Script) -> frozenset[int]:
     return frozenset(number for call in calls for number in call.value("module").things)
 
 
-def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
-    """Return the tests and loops in which a DistributedDataParallel, or a sharded model, is called."""
-    found: set[Place] = set()
+def _forwards(script: Script, shards: frozenset[int]) -> dict[Place, list[Call | None]]:
+    """Return the tests and loops in which a wrapped, or a sharded, model is called; and what made the wrapper."""
+    found: dict[Place, list[Call | None]] = {}
     for call in script.calls:
         if call.method not in ("__call__", "forward"):
             continue
-        if script.thing(call.receiver, "ddp", "fsdp", "prepared") or call.receiver.thing in shards:
-            found.update(condition.place for condition in call.rank_conditions)
-            found.update(loop.place for loop in call.loops)
+        wrapper = script.thing(call.receiver, "ddp", "fsdp", "prepared")
+        if wrapper is not None or call.receiver.thing in shards:
+            made = script.made_by(wrapper) if wrapper is not None else None
+            for place in (*(c.place for c in call.rank_conditions), *(loop.place for loop in call.loops)):
+                known = found.setdefault(place, [])
+                if made not in known:
+                    known.append(made)
     return found
 
 

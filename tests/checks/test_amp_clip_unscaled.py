@@ -77,6 +77,26 @@ class Engine:
             self.scaler.update()
 """,
 ]
+FLAGGED += [
+    """
+import torch
+
+def train(net, loader, optimizer, amp):
+    scaler = torch.amp.GradScaler("cuda") if amp else None
+    for x, y in loader:
+        loss = (net(x) - y).pow(2).mean()
+        if amp:
+            scaler.scale(loss).backward()
+        else:
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # <-
+        if amp:
+            scaler.step(optimizer)
+            scaler.update()
+        else:
+            optimizer.step()
+""",
+]
 FINE = [
     """
 import torch

@@ -374,6 +374,108 @@ def save(model, name):
         model = model.module
     torch.save(model.state_dict(), "{}.pth".format(name))
 """,
+    "an object that a registry makes": """
+# file: train.py
+from common.registry import registry
+from runners import *
+
+def main():
+    runner = registry.get("base")(epochs=3)
+    runner.train()
+
+if __name__ == "__main__":
+    main()
+# file: common/registry.py
+class Registry:
+    def __init__(self):
+        self.held = {}
+
+    def get(self, name):
+        return self.held[name]
+
+registry = Registry()
+# file: runners/__init__.py
+from runners.base import Runner
+# file: runners/base.py
+import torch
+import torch.distributed as dist
+from common.registry import registry
+from parts import Net, pairs
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+@registry.register("base")
+class Runner:
+    def __init__(self, epochs):
+        self.epochs = epochs
+
+    def train(self):
+        dist.init_process_group("gloo")
+        model = DDP(Net())
+        loader = DataLoader(pairs, batch_size=2, sampler=DistributedSampler(pairs, shuffle=False))
+        for epoch in range(self.epochs):
+            for x, y in loader:
+                (model(x) - y).pow(2).mean().backward()
+            if True:  # <- checkpoint-all-ranks at torch.save | if dist.get_rank() == 0:
+                torch.save(model.module.state_dict(), "last.pt")
+        dist.destroy_process_group()
+""",
+    "one trainer for one GPU and for several": """
+# file: train.py
+import sys
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from parts import Net, pairs
+from steps import one_epoch
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def alone(model, stop):
+    loader = DataLoader(pairs, batch_size=2, shuffle=True)
+    for epoch in range(9):
+        if one_epoch(model, loader, 0).item() < 0.1:
+            break
+
+def worker(rank, model, port):
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    model = DDP(model)
+    loader = DataLoader(pairs, batch_size=2, sampler=DistributedSampler(pairs, shuffle=False))
+    for epoch in range(9):
+        loss = one_epoch(model, loader, rank)
+        pass  # <- collective-in-branch at break  # of a worker | dist.all_reduce(loss)
+        if loss.item() < 0.1:
+            break  # of a worker
+    dist.destroy_process_group()
+
+def main(several, port):
+    model = Net()
+    if several:
+        mp.spawn(worker, args=(model, port), nprocs=2)
+    else:
+        alone(model, 0.1)
+
+if __name__ == "__main__":
+    main("ddp" in sys.argv, sys.argv[1])
+# file: steps.py
+def one_epoch(model, loader, rank):
+    for x, y in loader:
+        loss = (model(x) - y).pow(2).mean()
+        loss.backward()
+    return loss
+""",
+    "a variable that the package sets": """
+# file: mace/__init__.py
+import os
+print("a package")  # <- checkpoint-weights-only at torch.load | os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"
+# file: mace/cli/__init__.py
+# file: mace/cli/convert.py
+import torch
+
+def main(path):
+    model = torch.load(path, map_location="cpu")
+    print(sum(p.numel() for p in model.parameters()))
+""",
     "modules below lib": """
 # file: tools/train.py
 import _paths
