@@ -12,6 +12,8 @@ from gpudoctor.model import Fix, Kind
 TORCHRUN = re.compile(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
 KEEPING = {"--log-dir", "--redirects", "--tee"}
 """Options that keep each rank's output."""
+SLURMS = re.compile(r"(?:sacct|sbatch|srun|scontrol|squeue|salloc) |export .{0,200}\$SLURM_")
+"""A command that Slurm alone knows."""
 PLAIN = re.compile(r"\b(?P<begin>python )train\.py\b|(?<=')\[t\]rain\.py\b")
 """The script where no launcher stands in front of it, and as grep finds it and not itself."""
 
@@ -68,6 +70,11 @@ def fitted(fixes: Iterable[Fix], launched: Launched) -> list[Fix]:
     if launched.launcher is Launcher.PYTHON:
         fixes = [fix for fix in fixes if not _names_torchrun(fix) or "mp.spawn" in fix.summary] or fixes
     return [_fitted(fix, launched) if fix.kind is Kind.COMMAND else fix for fix in fixes]
+
+
+def without_slurm(fixes: list[Fix]) -> list[Fix]:
+    """Leave out the fixes that are commands of Slurm's, unless there are no others."""
+    return [fix for fix in fixes if not SLURMS.match(fix.command or "")] or fixes
 
 
 def _names_torchrun(fix: Fix) -> bool:

@@ -182,12 +182,14 @@ class Symptom(Struct, frozen=True):
 
     `pattern` is a regular expression that is searched in single lines; its named groups (port, gpu, key …) fill the
     places ``<port>`` in the check's message and fixes. Where the line alone does not tell, `near` must be found in the
-    lines of the same process around it, and `unless` must not; the groups of `near` count too.
+    lines of the same process around it, and `unless` must not; the groups of `near` count too. With `last`, the log
+    must end there: no program prints anything below but such lines, and nothing fails.
     """
 
     pattern: str
     near: str = ""
     unless: str = ""
+    last: bool = False
 
 
 class Sighting(Struct, frozen=True, kw_only=True):

@@ -54,6 +54,23 @@ WAITING = (
     r"(?:backward|synchronize|wait_event|wait_stream)\b.{0,8}\((?:\S{0,200}[/\\])?torch[/\\](?:autograd|cuda)[/\\]|"
     r"torch[/\\](?:autograd|cuda)[/\\]\w+\.py\", line \d+ in \w{0,20}(?:backward|synchronize)"
 )
+# What Python's traceback of a Ctrl-C names where a process waited for others, or for those that it had started.
+WAITED = (
+    r"torch[/\\](?:distributed[/\\](?:distributed_c10d|c10d_logger|_functional_collectives|rendezvous|elastic)|"
+    r"multiprocessing[/\\]spawn\.py|nn[/\\]parallel[/\\]distributed)|torch[/\\]cuda[/\\]__init__\.py\", line \d+, in synchronize|"
+    r"\b(?:dist|distributed|accelerator)\.(?:barrier|all_reduce|broadcast|all_gather|reduce|init_process_group|wait_for_everyone)\("
+)
+# What a training prints as it goes.
+STEPS = (
+    r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|"
+    r"(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it)|[1-9]\d?%\|"
+)
+# What somebody writes of a program that stands still; not what a library says may happen.
+SUBJECT = (
+    r"\b(?:it|that|which|this|code|script|training|process(?:es)?|program|run|job|and|but|then|just|always|still|also|simply|"
+    r"everything|trainer|machine|server|ranks?|workers?|gpus?|GPUs?|model|all|command|loop|call|nodes?|tests?|\w+\(.{0,60}\)) "
+)
+PLACE = r"(?:here|there|forever|indefinitely|at|in|on|after|before|during|when|while|without|for)\b"
 FRAME = re.compile(
     r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
 )
@@ -71,6 +88,14 @@ FAULTHANDLER = Fix(
     Kind.EDIT,
 )
 
+SAID = {
+    "setup": "the log ends in NCCL's setup: the ranks were not connected when it was cut off",
+    "begun": "the log ends where the ranks wait for each other",
+    "bar": "the log ends before the first step: the bar stands at 0 %",
+    "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
+}
+"""By the group of a symptom: where the log stops."""
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note, where a rank finds beforehand that py-spy could not look at a process that hangs",
@@ -80,6 +105,39 @@ check = Check(
         Symptom(r"Thread \w+ \((?:idle|active)(?:\+gil)?\): \"MainThread\"", near=WAITING),
         Symptom(r"^\W{0,3}Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!", near=r"\(most recent call first\)"),
         r"^ranks? \d[\d,-]* stands? here \(most recent call first\):",
+        # where a log ends: NCCL's setup, which says when it is complete
+        Symptom(
+            r"(?P<setup>NCCL INFO (?:Bootstrap ?: |NET/(?:IB|Socket|OFI) ?: |NET/Plugin ?: (?:No plugin|Could not|Using)|Using network |Trees? \[|cudaDriverVersion)|"
+            r"NCCL INFO Channel \d|NCCL INFO comm 0x\w+ rank \d+ .{0,200}Init START|NCCL INFO Setting affinity|"
+            r"NCCL INFO P2P Chunksize|NCCL INFO ncclCommInitRank comm)",
+            # nccl-tests prints its own head above, and is pasted for that
+            unless=rf"\bCOMPLETE\b|NCCL WARN|Connected all|# nThread \d|{STEPS}",
+            last=True,
+        ),
+        # what scripts and frameworks print before the ranks meet
+        Symptom(
+            r"(?P<begun>\| distributed init \(rank \d+\)|Initializing TorchBackend in DeepSpeed with backend|"
+            r"> initializing torch distributed \.\.\.|vLLM is using nccl==|generating nccl id on rank|"
+            r"\b(?<!out )[Ii]nitializing (?:the )?(?:default )?(?:process group|distributed (?:process|training|backend|environment)|NCCL)\b)"
+            r"(?!.*(?:\b(?:done|took|finished|complete|success)|\d ?s$))",
+            last=True,
+        ),
+        Symptom(
+            r"\b(?<!out )(?P<begun>[Ww]aiting for (?:all |the |\d+ )*(?:other |remaining |more )?"
+            r"(?:workers?|ranks?|process(?:es)?|nodes?|peers?|everyone|master|rank \d+))\b",
+            last=True,
+        ),
+        # a bar that has not moved
+        Symptom(r"(?P<bar>\b0%\|.{0,80}\| *0/\d+ \[00:00<\?)", last=True),
+        # somebody ended it while it waited, and it had printed no step
+        Symptom(r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=WAITED, unless=STEPS),
+        # somebody who asks for help says so
+        SUBJECT + r"(?:hangs|freezes|deadlocks|hung)\b",
+        r"\b(?<!not )(?<!n't )(?<!watchdog )(?:is|was|are|were|gets?|got|it's|stays?|been) (?:[a-z]{4,10} )?(?:stuck|hanging|hung|frozen) "
+        + PLACE,
+        r"\b(?<!not )(?<!n't )(?<!watchdog )(?:is|was|are|were|gets?|got|it's|stays?|been) (?:[a-z]{4,10} )?(?:stuck|hanging)[.,!]?$",
+        r"^\W{0,6}(?:[Ss]tuck|[Hh]angs|[Hh]anging|[Ff]reezes) " + PLACE,
+        r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b",
     ],
     fixes=[
         Fix(
@@ -137,7 +195,11 @@ def environment(launch: Launch, host: Host) -> Iterator[Finding]:
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """Set the processes side by side: who waits, and who stands elsewhere."""
+    """Set the processes side by side: who waits, and who stands elsewhere; without them, say where it stopped."""
+    told = next((SAID[name] for name in SAID if name in sighting.groups), "")
+    if told or not HEAD.search(sighting.around):
+        yield check.found(told or "somebody says that it stands still, and no error shows")
+        return
     stands = list(standing(sighting.around.splitlines()))
     waiting = [stand for stand in stands if stand.waits]
     others = [stand for stand in stands if not stand.waits]

@@ -39,7 +39,7 @@ from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
 GOES_ON = re.compile(
-    r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU|kernel driver does not appear"
+    r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU|kernel driver does not appear|no NVIDIA GPU device is present"
 )
 
 LOAD = Fix(
@@ -76,7 +76,8 @@ check = Check(
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
         r"MisconfigurationException: (?P<lightning>No supported gpu backend found|.?CUDAAccelerator.? can ?not run on your system)",
         r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
-        r"kernel driver does not appear to be running on this host",  # TensorFlow, which goes on with the CPU
+        # TensorFlow, which goes on with the CPU
+        r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],

@@ -74,6 +74,16 @@ check = Check(
         rf"Child process with PID \d+ terminated with code {CODE}\.",
         # pasted without its line ends, or quoted alone
         Symptom(r"\b[Cc]hildFailedError: {1,4}(?:=+ ?)?\S{1,120} FAILED\b", unless=r"exitcode\s*: -?\d"),
+        # parts of torchrun's summary, cut out of it
+        Symptom(
+            r"^\S{1,200} FAILED *$",
+            near=r"(?m:^Failures:\s*$|^Root Cause \(first observed failure\))",
+            unless=r"ChildFailedError|exitcode\s*: -?\d",
+        ),
+        Symptom(
+            r"^\W{0,4}traceback *: To enable traceback see: ",
+            unless=r"ChildFailedError|exitcode\s*: -?\d|(?m:^\S{1,200} FAILED *$)",
+        ),
         r"\"name\": \"torchelastic\.worker\.status\.FAILED\"",  # torchrun's events
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",

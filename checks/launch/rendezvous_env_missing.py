@@ -41,7 +41,8 @@ TORCHRUN = Fix(
     proof="torchrun --standalone",
 )
 # How torch reads them (rendezvous.py: _env_rendezvous_handler), and how scripts do.
-READ = r"int\((?:_get_env_or_raise\(|(?:os\.)?environ(?:\[|\.get\()|(?:os\.)?getenv\()[\"'](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|MASTER_PORT)[\"']"
+NAMES = r"(?:RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|NODE_RANK|GROUP_RANK|MASTER_ADDR|MASTER_PORT|NNODES|NUM_NODES|NPROC_PER_NODE)"
+READ = rf"(?:_get_env_or_raise\(|environ(?:\[|\.get\()|getenv\()[\"'](?P<variable>{NAMES})[\"']"
 # A number that differs from job to job and is no port below 1024 and none that the system itself hands out.
 PORT = Fix(
     "A port between 1024 and 32767, the same on all nodes; from the job's number in this way",
@@ -72,10 +73,17 @@ check = Check(
     otherwise="a warning under srun, a note where only the address is set, and in a script that leaves it to the batch script",
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
-        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)\b",
+        rf"KeyError: (?:KeyError\()?['\"](?P<variable>{NAMES})\b",
+        # what os.getenv gives for a name that is not there, handed on
+        Symptom(
+            r"(?:int\(\) argument must be a string.{0,80}|str expected, |unsupported operand type.{0,40}|"
+            r"not supported between instances of .{0,60})(?:not )?'?NoneType|"
+            r"Expected a torch\.device with a specified index or an integer, but got: ?None",
+            near=READ,
+        ),
         # a debugger has the exception's name in a line of its own
         Symptom(
-            r"^'(?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'$",
+            rf"^'(?P<variable>{NAMES})'$",
             near=r"Exception has occurred: KeyError|os\.environ\[",
         ),
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off

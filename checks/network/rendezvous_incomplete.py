@@ -30,11 +30,8 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
-# What Lightning prints after the last of them came, and what any training prints.
-THERE = (
-    r"srun: [Ww]arning: can't|All distributed processes registered|LOCAL_RANK: \d|CUDA_VISIBLE_DEVICES: \[|Trainable params|\| Name|"
-    r"\b[Ee]poch\b|\b[Ll]oss\b|Error\b|Traceback|NCCL|\d%\||Restoring states|took \d|Sanity Checking"
-)
+# What Lightning prints after the last of them came.
+THERE = r"srun: [Ww]arning: can't|All (?:distributed|DDP) processes registered|NCCL"
 # A key that torch makes: a rank's or a group's number, or its own words. A script's own key tells of its own protocol.
 KEY = r"(?P<key>(?:[^\s,]*(?:default_pg|torch|rendezvous|store_based|worker|init/|MASTER|nccl|gloo|cuda|cpu)|[\w/.-]*\d(?![\w/]))[^\s,]{0,120})"
 MEMBER = re.compile(r"GLOBAL_RANK: \d+, MEMBER: (\d+)/")
@@ -81,6 +78,16 @@ check = Check(
         Symptom(
             r"[Ii]nitializing (?:distributed|ddp): GLOBAL_RANK: \d+, MEMBER: (?P<member>\d+)/(?P<members>\d+)\s*$",
             unless=THERE,
+            last=True,
+        ),
+        # torchrun and torch's store, where the log ends while they wait
+        Symptom(r"(?P<waits>Rendezvous'ing worker group)$", last=True),
+        Symptom(
+            r"(?P<waits>Added key: store_based_barrier_key:\S+ to store for rank: \d+)$|"
+            r"(?P<store>Waiting in store based barrier) to initialize process group for rank: \d+, .{0,80}"
+            r"\(world_size=(?P<expected>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)",
+            unless=r"Completed store-based barrier",
+            last=True,
         ),
     ],
     fixes=[
@@ -123,9 +130,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "members" in groups:
         yield from missing_members(groups, sighting.around)
         return
+    if "waits" in groups:
+        yield check.found("the log ends while this process waits for the others to come to the rendezvous")
+        return
     if "joined" in groups and int(groups["joined"]) > int(groups["expected"]):
         return
-    if "Waiting in store" in sighting.line and sighting.around.count("Waiting in store based barrier") < 3:
+    said = "Waiting in store" in sighting.line and "store" not in groups
+    if said and sighting.around.count("Waiting in store based barrier") < 3:
         return
     if "joined" in groups:
         after = f" within {groups['seconds']} s" if "seconds" in groups else ""
@@ -143,7 +154,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def missing_members(groups: dict[str, str], around: str) -> Iterator[Finding]:
     """Report Lightning's count where the log ends with it and not all of the members are in it."""
     here = {int(number) for number in MEMBER.findall(around)}
-    if len(here) < int(groups["members"]):
+    if 1 in here and len(here) < int(
+        groups["members"]
+    ):  # else the beginning is cut off, and others may stand there
         yield check.found(
             f"{len(here)} of {groups['members']} processes have come, and the log ends while they wait for the others"
         )

@@ -1,9 +1,10 @@
-"""A GPU kernel found a value that it cannot compute with.
+"""A kernel found a value that it cannot compute with.
 
 ## What happens
 
 "CUDA error: device-side assert triggered" (59 or 710 in old versions), and before it one line per thread of the kernel:
-"Loss.cu:250: nll_loss_forward…: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed."
+"Loss.cu:250: nll_loss_forward…: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed." On the CPU
+the message is plain: "IndexError: Target 10 is out of bounds.", "Class values must be smaller than num_classes.".
 
 ## Why
 
@@ -49,6 +50,17 @@ REASONS = [
     (r"Class values", "one_hot got a class that it was told does not exist"),
 ]
 
+LABELS = Fix(
+    "Check the labels of each batch, and name the one that is to be ignored",
+    "assert 0 <= target.min() and target.max() < classes\nloss = F.cross_entropy(logits, target, ignore_index=255)",
+    Kind.EDIT,
+)
+LOGITS = Fix(
+    "Binary cross entropy on logits: no value can be out of range",
+    "loss = F.binary_cross_entropy_with_logits(logits, target)",
+    Kind.EDIT,
+    proof="binary_cross_entropy_with_logits(logits, target)",
+)
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -57,6 +69,11 @@ check = Check(
         Symptom(r"\bcudaErrorAssert\b|\bCUDA_ERROR_ASSERT\b", unless=OTHER_CAUSE),
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:59|710)\)(?! ?:)",
+        # on the CPU, where the operation itself says it (aten/src/ATen/native/LossNLL.cpp, Onehot.cpp, Loss.cpp)
+        r"IndexError: Target (?P<target>-?\d+) is out of bounds",
+        r"Assertion [`']?(?P<class>cur_target >= 0 && cur_target < n_classes)'? failed",
+        r"RuntimeError: (?P<class>Class values must be (?:smaller than num_classes|non-negative))",
+        r"RuntimeError: (?P<between>all elements of (?:input|target) should be between 0 and 1)",
     ],
     follows=["embedding-index"],
     fixes=[
@@ -64,17 +81,8 @@ check = Check(
             "Let the traceback point at the operation",
             "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
         ),
-        Fix(
-            "Check the labels of each batch, and name the one that is to be ignored",
-            "assert 0 <= target.min() and target.max() < classes\nloss = F.cross_entropy(logits, target, ignore_index=255)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Binary cross entropy on logits: no value can be out of range",
-            "loss = F.binary_cross_entropy_with_logits(logits, target)",
-            Kind.EDIT,
-            proof="binary_cross_entropy_with_logits(logits, target)",
-        ),
+        LABELS,
+        LOGITS,
         Fix(
             "Look for NaN before sampling; bfloat16 does not overflow where half does",
             "assert torch.isfinite(logits).all()\nmodel = model.to(torch.bfloat16)",
@@ -88,6 +96,13 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the kernel's assertion means, also where it stands above the error."""
     groups = sighting.groups
+    if groups.keys() & {"target", "class"}:
+        said = f"the label {groups['target']}" if "target" in groups else "a class label"
+        yield check.found(f"{said} lies outside of the classes that the model has", fixes=[LABELS])
+        return
+    if "between" in groups:
+        yield check.found(f"{groups['between']}: a sigmoid is missing, or it is NaN", fixes=[LOGITS])
+        return
     assertion = groups.get("assertion") or _above(sighting)
     if assertion is None:
         message = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'

@@ -41,9 +41,9 @@ from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting, Sympt
 MAIN = Fix(
     "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT
 )
-MEMORY = Fix(
-    "See whether memory ran out: in a container, and in a Slurm job",
-    "cat /sys/fs/cgroup/memory.events; sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem",
+MEMORY = Fix("See whether memory ran out in a container or a job", "cat /sys/fs/cgroup/memory.events")
+UNDER_SLURM = Fix(
+    "Under Slurm: see how much the job used, and had", "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem"
 )
 KERNEL = Fix(
     "See what the kernel killed because memory ran out",
@@ -104,7 +104,7 @@ check = Check(
             unless=r"DataLoader worker \(pid",
         ),
     ],
-    fixes=[MAIN, MEMORY, FEWER, ARRAY, NATIVE, FRESH, KERNEL],
+    fixes=[MAIN, MEMORY, UNDER_SLURM, FEWER, ARRAY, NATIVE, FRESH, KERNEL],
 )
 
 
@@ -120,7 +120,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         role, fixes = Role.CONSEQUENCE, [MAIN]
     elif signal == "Killed":
         message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
-        fixes = [FEWER, ARRAY, MEMORY, KERNEL]
+        fixes = [FEWER, ARRAY, MEMORY, UNDER_SLURM, KERNEL]
     elif "crash" in groups or signal in CRASHED:
         message = f"{who} crashed in native code: {groups.get('crash') or signal.lower()}"
         fixes = [WHERE, MAIN, NATIVE, FRESH]
@@ -129,7 +129,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         fixes = [MAIN, NATIVE, FRESH]
     elif "pin" in groups:
         message = "the thread that copies batches into pinned memory died, and its exception is above"
-        fixes = [MAIN, MEMORY, FEWER]
+        fixes = [MAIN, MEMORY, UNDER_SLURM, FEWER]
     elif "gone" in groups:
         message = f"a worker process was gone before its tensor could be fetched ({groups['gone']}): it died, or had ended"
     elif error := OWN_ERROR.search(sighting.around):

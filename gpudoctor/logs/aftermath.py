@@ -10,23 +10,18 @@ from gpudoctor.logs.chains import PASSED, Chains
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
     ALIVE,
-    CLOCK,
     CODE,
     COMPLAINT,
     DATA,
     FINISHED,
-    FROM_C10,
     GAVE_UP,
     MEASURE,
     NCCLS,
     NOISE,
-    OPTION,
     PARTING,
     REASON,
     SETTLED,
-    SUMMARY,
     THREAD,
-    USAGE,
     WRAPPER,
     is_result,
     reports_failure,
@@ -34,7 +29,7 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
+from gpudoctor.logs.pasted import beside_output
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import FRAME, Raised
 from gpudoctor.logs.wrapping import cut_width
@@ -47,8 +42,6 @@ SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
-NO_OUTPUT = (IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10)
-"""What is no output of a program, as its line begins."""
 LOGGED = re.compile(
     r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\b|"
     # glog's letter, and the names that structlog and logfmt write small
@@ -137,6 +130,15 @@ class Aftermath(Chains):
         if self._alone and self.openings.begun_anew(raised.first, raised.place) is not None:
             return False  # what stands below is another run's
         return self._first_ordinary(raised.line) > raised.first
+
+    def begins_with(self, raised: Raised) -> bool:
+        """Return whether a paste begins with an exception as Python prints it: somebody cut it out of an output.
+
+        What a person wrote, typed or copied stands below, and no program goes on there.
+        """
+        if raised.frames or raised.told or raised.late or raised is not self.raised[0]:
+            return False
+        return not any(line.text for line in self.lines[: raised.first])
 
     def _caught(self, raised: Raised) -> bool:
         """Return whether a handler printed an exception, as its traceback or what stands above it tells."""
@@ -291,7 +293,8 @@ class Aftermath(Chains):
             return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:
             return False
-        if any(words.match(text) for words in NO_OUTPUT) or NCCLS.search(line.full):
+        above = self.lines[place - 1] if place else None
+        if beside_output(line, above) or NCCLS.search(line.full):
             return False
         if SETTLED.search(text):
             return True

@@ -1,4 +1,4 @@
-"""The message of an exception below a box of rich's, put together where rich broke it between words."""
+"""Boxes of rich's: a path that fills more than a line, and the message below, put together where rich broke them."""
 
 import re
 from collections.abc import Sequence
@@ -6,6 +6,12 @@ from collections.abc import Sequence
 BOTTOM = re.compile(r"^ *╰─+╯ *$")
 """The last line of a box; the exception's name and message stand below it, broken at the box's width."""
 NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)")
+FILLED = re.compile(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{20,400}) │")
+"""A row of a box that a path fills to its end."""
+WITHIN = re.compile(r" {0,4}│ (?P<body>\S.*?) *│")
+GOES_ON = re.compile(r"\S{0,400}:\d+ in \S")
+MOST_OF_PATH = 4
+"""Rows that a path takes, at the most."""
 MOST = 20
 """Lines below a box that may be of the message."""
 
@@ -16,6 +22,8 @@ def unbroken(rows: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     at = 0
     while at < len(rows):
         whole.append(rows[at])
+        if rows[at][1].lstrip().startswith("│ ") and (framed := _framed(rows, at)) is not None:
+            whole[-1], at = framed
         bottom = BOTTOM.match(rows[at][1]) if "╰─" in rows[at][1] else None
         at += 1
         if bottom is not None and at < len(rows) and NAME.match(rows[at][1].lstrip()):
@@ -23,6 +31,19 @@ def unbroken(rows: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
             whole += _message(rows[at:end], len(bottom[0].rstrip()))
             at = end
     return whole
+
+
+def _framed(rows: Sequence[tuple[int, str]], at: int) -> tuple[tuple[int, str], int] | None:
+    """Return the row of a frame whose path fills a row and goes on in the next, with the place of its last row."""
+    path = FILLED.match(rows[at][1])
+    for after in range(at + 1, min(at + MOST_OF_PATH, len(rows))) if path is not None else ():
+        rest = WITHIN.match(rows[after][1])
+        if path is None or rest is None:
+            return None
+        if GOES_ON.match(rest["body"]):
+            between = "".join(row[path.start("path") : path.end("path")] for _, row in rows[at + 1 : after])
+            return (rows[at][0], path[0][: path.end("path")] + between + rest["body"]), after
+    return None
 
 
 def _end(rows: Sequence[tuple[int, str]], begin: int) -> int:

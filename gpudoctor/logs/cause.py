@@ -15,7 +15,7 @@ from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
+from gpudoctor.logs.tracebacks import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.model import Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
@@ -47,7 +47,9 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
         raised_note=note,
-        doubt=log.doubt(at.line, at.place) if at is not None else "",
+        doubt=""
+        if at is None or (first is not None and first.seen[0].last)
+        else log.doubt(at.line, at.place),
     )
 
 
@@ -62,7 +64,7 @@ def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | No
     ]
     first = min(causes, key=lambda event: (not event.strong, log.when(event)), default=None)
     unknown = log.unknown()
-    if unknown is not None and unknown.type == CUT_OFF and faults:
+    if unknown is not None and faults and (unknown.type == CUT_OFF or unknown.message == CUT_BEHIND):
         unknown = None  # what is known says more
     if unknown is not None and first is not None:
         # What a check knows is the better answer, unless it was only mentioned beside a real traceback, or another
@@ -177,7 +179,8 @@ class _Log(Timeline):
 
     def __init__(self, lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> None:
         super().__init__(lines, raised)
-        self.seen = seen
+        ends = {one.place for one in seen if one.last}
+        self.seen = seen = [one for one in seen if not one.last or self.ends_at(one.place, ends)]
         self.known: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         for one in seen:
             self.known[one.line.name, one.line.who].append((one.place, one.check.secondary))
@@ -193,7 +196,7 @@ class _Log(Timeline):
             groups[one.check.id].append(one)
         events = []
         for each in groups.values():
-            lasting = [s for s in each if not self.survived(s.line, s.place)]
+            lasting = [s for s in each if s.last or not self.survived(s.line, s.place)]
             first = next((s for s in lasting if self.strong(s)), (lasting or each)[0])
             rest = [s for s in each if s is not first]
             events.append(Event(first.check, [first, *rest], not lasting, self.strong(first)))
@@ -231,6 +234,8 @@ class _Log(Timeline):
         """Yield the exceptions that no check knows and nobody got over, the first of each chain."""
         for chain in self.chains():
             own = [r for r in chain if not r.wrapper and not r.late]
+            if len(own) > 1 and own[0].type == "CancelledError":
+                own = own[1:]  # asyncio cancels what takes too long, and then says so
             first = bool(own) and self.origin(own[0], chain)
             known = any(map(self.recognised, chain)) and not first
             if own and not known and not self.survived(chain[-1].line, chain[-1].place):

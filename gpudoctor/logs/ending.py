@@ -27,14 +27,16 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line, read_lines
+from gpudoctor.logs.pasted import PROMPT
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
+from gpudoctor.logs.tracebacks import BARE
 from gpudoctor.patterns import late_pattern
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = late_pattern(
-    r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
+    r"^(?:\S+ |\W{0,3}(?:\[[\w .:-]{1,40}\] ?)?)?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
     r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))"
     # "Error log: none"
     r"(?!(?: [a-z]+){1,3} ?[:=] ?(?:0|[Nn]one|[Nn]o|[Ff]alse|n/a|-|\[\]|\{\})\W{0,4}$)(?:[: |\]-]|$)|"
@@ -70,6 +72,9 @@ TOOL = late_pattern(r": (?:command not found|No such file or directory|Permissio
 """What a shell says of one of a job's commands; the training may be another."""
 LIBRARY = late_pattern(r"\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]? ")
 """The place in a library's source that its logger writes in front of a line: no shell says that."""
+STACK_OF_C10 = late_pattern(r"^frame #\d+: ")
+"""A call of the stack of a C++ exception of torch (c10/util/Backtrace.cpp)."""
+TELLING_CALL = late_pattern(r"\b(?:c10d|at|torch|c10::cuda)::(?!.{0,60}\b(?:Error|torchCheckFail|Logging)\b)")
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
 """What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
 BEHIND = late_pattern(
@@ -122,6 +127,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return None
     if usage := _refused(lines):
         return Ending(f"the program said how it is used, and ended: {usage.text[:200]}", [usage])
+    if (left := _left_in_the_middle(lines)) is not None:
+        return left
     if course.well >= 0:
         return None
     if any(SHORTENED.match(line.text) for line in last):
@@ -135,16 +142,39 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(line.text[:500], telling(lines), certain=certain)
     if (whole := _of_all(last)) is not None:
         return Ending(whole.text[:500], [whole])
+    if (stack := _stack_alone(last)) is not None:
+        return Ending(f"a native stack, and not what was raised above it: {stack.text[:400]}", [stack])
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
-        return Ending(
-            last[-1].text[:500], last[-1:], certain=GAVE_UP.search(last[-1].text, 0, 400) is not None
-        )
+        certain = GAVE_UP.search(last[-1].text, 0, 400) is not None or not course.got_somewhere
+        return Ending(last[-1].text[:500], last[-1:], certain=certain)
+    if last and BARE.match(last[-1].text) and not course.got_somewhere:
+        return Ending(last[-1].text[:500], last[-1:])
     if last and reports_failure(last[-1].full, last[-1].text) and not _harmless(last[-1]) and middle(lines):
         # It may be a live log, whose program goes on.
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
+
+
+def _left_in_the_middle(lines: Sequence[Line]) -> Ending | None:
+    """Return the ending where a shell's prompt stands below a training that had not come to its end."""
+    said = [line for line in lines if line.text]
+    own = said
+    while own and PROMPT.match(own[-1].text):
+        own = own[:-1]
+    at = middle(own) if own and len(own) < len(said) else ""
+    if not at:
+        return None
+    return Ending(f"it ended in the middle, at {at}: the shell's prompt stands below", own[-1:])
+
+
+def _stack_alone(last: Sequence[Line]) -> Line | None:
+    """Return the most telling call of the stack of a C++ exception with which the log ends; ``None`` without one."""
+    if not last or not STACK_OF_C10.match(last[-1].text):
+        return None
+    calls = [line for line in last if STACK_OF_C10.match(line.text)]
+    return next((line for line in calls if TELLING_CALL.search(line.text)), calls[0])
 
 
 def _refused(lines: Sequence[Line]) -> Line | None:

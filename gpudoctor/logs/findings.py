@@ -8,11 +8,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from gpudoctor.guard import made
-from gpudoctor.launch_command import TORCHRUN, fitted
+from gpudoctor.launch_command import TORCHRUN, fitted, without_slurm
 from gpudoctor.logs.ending import Ending, telling
 from gpudoctor.logs.fault_handler import spoke
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
-from gpudoctor.logs.launcher import launched
+from gpudoctor.logs.launcher import launched, under_slurm
 from gpudoctor.logs.line_kinds import NOISE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
@@ -67,6 +67,8 @@ def findings(
     started = launched(lines)
     if started.launcher is None and all(line.rank is None for line in lines):
         found = [_of_one_process(finding) for finding in found]
+    if not under_slurm(lines):
+        found = [replace(finding, fixes=without_slurm(finding.fixes)) for finding in found]
     if spoke(lines):
         found = [_without_fault_handler(finding) for finding in found]
     found = [replace(f, source=source, fixes=fitted(f.fixes, started)) for f in found]

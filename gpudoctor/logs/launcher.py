@@ -23,6 +23,7 @@ LAUNCHERS = {
     ),
 }
 """The words by which each is known, the more particular one first: accelerate and DeepSpeed start torchrun's parts."""
+SLURM = late_pattern(r"\b(?:srun|sbatch|salloc|sacct|slurmstepd)\b|[Ss]lurm|SLURM")
 ENDED = late_pattern(r"^(?P<script>\S{1,200}\.py) FAILED$")
 LOCAL = late_pattern(r"\blocal_rank: (\d{1,3})\b")
 GPUS = late_pattern(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
@@ -40,6 +41,11 @@ def launched(lines: Sequence[Line]) -> Launched:
     ranks = [line.rank for line in lines if line.rank is not None] or local
     gpus = any(map(GPUS.search, texts)) or not any(map(CPU.search, texts))
     return Launched(launcher, _script(lines), None if gpus else max(2, 1 + max(local or ranks, default=1)))
+
+
+def under_slurm(lines: Sequence[Line]) -> bool:
+    """Return whether anything in a log is Slurm's."""
+    return any(SLURM.search(line.full) for line in [*lines[:FIRST], *lines[max(FIRST, len(lines) - LAST) :]])
 
 
 def _script(lines: Iterable[Line]) -> str:

@@ -87,6 +87,8 @@ STATUS = late_pattern(
     r"^failed to create process\.?$|^Fatal error in launcher: |"
     # torch.multiprocessing.spawn, above what the process itself had said
     r"^-- Process \d+ terminated with the following error|"
+    # Jupyter, VS Code and Colab, of the process that ran a notebook's cells
+    r"\bThe [Kk]ernel (?:appears to have died|crashed while executing)|\b[Yy]our session crashed\b|"
     # IPython, above the frames: the exception has its name in front
     r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
     # kubectl get pods
@@ -104,6 +106,8 @@ BAD = late_pattern(
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error)[\"']|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|\bgiving up\b(?! on)|"
+    # nccl-tests
+    r"\bTest (?:NCCL |CUDA )?failure\b|"
     # Hydra, below an error with which it ends the program
     r"^Set the environment variable HYDRA_FULL_ERROR=1|"
     # a shell's $?, and no answer of a web server

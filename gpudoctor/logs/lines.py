@@ -35,6 +35,8 @@ BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 FULL = re.compile(r"\b100%\|")
 """A bar of which all is done."""
+GLUED = re.compile(r"\d(?:[a-zA-Z]{1,9}/s|s/[a-z]{1,9})\b[^\]\[]{0,200}\](?=[A-Za-z/(])")
+"""The end of a progress bar right behind which something else was printed: the bar's line was not ended."""
 TERMINATED = "terminate called after throwing an instance of"
 WHAT = "what():"
 """The two lines that a C++ exception ends in where nobody caught it: of one process, whatever stands between them."""
@@ -130,6 +132,14 @@ def unmarked(text: str) -> str:
     return text[: len(text) - len(text.lstrip())] + body
 
 
+def parted(text: str) -> list[str]:
+    """Return a line's parts where something stands right behind a progress bar: a shell's word, a traceback's first."""
+    if "/s" not in text and "s/" not in text:
+        return [text]
+    glued = GLUED.search(text, 0, LINE_MOST)
+    return [text] if glued is None else [text[: glued.end()], text[glued.end() :]]
+
+
 def plain(text: str) -> list[str]:
     """Return the lines of a text as a terminal shows them at last."""
     return [next(reversed(list(visible(line))), "") for line in text.replace("\r\n", "\n").split("\n")]
@@ -147,7 +157,8 @@ def read_lines(
         (number, text)
         for number, whole in raw
         for line in unfolded(whole.rstrip("\r\n"))
-        for text in map(unmarked, visible(line))
+        for shown in visible(line)
+        for text in map(unmarked, parted(shown))
     ]
     shown = [
         (number, piece)

@@ -12,11 +12,13 @@ from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.placeholders import filled_fixes, filled_message, quotes_no_line
 from gpudoctor.logs.tracebacks import quoted_source
-from gpudoctor.logs.wrapping import joined
+from gpudoctor.logs.wrapping import joined, likely_width
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
+ENDS = 60
+"""Lines with which a log ends: what counts there alone is not looked for above."""
 BEFORE, AFTER = 60, 30
 """Lines of the same rank that count as standing near a line: a traceback has about as many."""
 
@@ -31,6 +33,8 @@ class Seen(Struct):
     sighting: Sighting
     finding: Finding
     """What the check's own log function made of it, or its message and fixes."""
+    last: bool = False
+    """It counts only where the log ends there."""
 
 
 @cache
@@ -91,6 +95,7 @@ def seen_in(
     found: dict[tuple[int, str], Seen] = {}
     failed: dict[str, Result] = {}
     words = _Words()
+    width = likely_width(lines)
 
     def look(line: Line, places: range, owner: Owner) -> None:
         id, number = owner
@@ -99,13 +104,16 @@ def seen_in(
             # An index that is older than its checks may name a symptom too many.
             sighting = None
             if check is not None and number < len(check.symptoms):
-                sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags)
+                if check.symptoms[number].last and places[0] < len(lines) - ENDS:
+                    return
+                sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags, width)
             if check is not None and sighting is not None:
                 result, findings = words.findings(check, sighting)
                 if result.status in (CheckStatus.CRASHED, CheckStatus.UNKNOWN):
                     failed.setdefault(id, result)
                 elif findings:
-                    found[places[0], id] = Seen(check, line, places[0], sighting, findings[0])
+                    last = check.symptoms[number].last
+                    found[places[0], id] = Seen(check, line, places[0], sighting, findings[0], last)
 
     for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)
@@ -164,7 +172,7 @@ def _filled(check: Check, sighting: Sighting) -> Finding:
 
 
 def _sighting(
-    check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int
+    check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int, width: int
 ) -> Sighting | None:
     match = _compiled(symptom.pattern, flags).search(line.full)
     if match is None:
@@ -172,7 +180,7 @@ def _sighting(
     groups = {name: value for name, value in match.groupdict().items() if value is not None}
     around = ""
     if symptom.near or symptom.unless or Source.LOG in check.functions:
-        around = "\n".join(_around(place, lines))
+        around = _around(place, lines, width)
     if symptom.unless and _compiled(symptom.unless, flags).search(around):
         return None
     if symptom.near:
@@ -183,10 +191,21 @@ def _sighting(
     return Sighting(line=line.text, around=around, groups=groups, rank=line.rank, where=line.where)
 
 
-def _around(place: int, lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the lines that stand near a line, and the line itself; those of other ranks are left out."""
+def _around(place: int, lines: Sequence[Line], width: int) -> str:
+    """Return the lines that stand near a line, and the line itself; those of other ranks are left out.
+
+    Where a terminal cut lines at a width, the pieces are put together: a path or a word goes on in the next line.
+    """
     own = lines[place]
     near = range(max(0, place - 4 * BEFORE), min(len(lines), place + 4 * AFTER))
     same = [p for p in near if lines[p].name == own.name and lines[p].rank in (own.rank, None)]
     at = same.index(place)
-    return (lines[p].text for p in same[max(0, at - BEFORE) : at + AFTER])
+    rows = [lines[p] for p in same[max(0, at - BEFORE) : at + AFTER]]
+    if not width:
+        return "\n".join(row.text for row in rows)
+    cut = [len(row.full) == width for row in rows]
+    pieces = (
+        (" " * row.indent + row.text if before else row.text) + ("" if here else "\n")
+        for row, before, here in zip(rows, [False, *cut], cut, strict=False)
+    )
+    return "".join(pieces).removesuffix("\n")

@@ -19,6 +19,7 @@ from gpudoctor.logs.line_kinds import (
     NO_VALUE,
     NOISE,
     PARTING,
+    REASON,
     REPR,
     RESULT,
     SETTLED,
@@ -32,6 +33,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.pasted import PROMPT
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import Frame, Raised
 
@@ -147,7 +149,7 @@ class Timeline(Handling):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        below = self.goes_on(line) and place < self._last_said
+        below = self.goes_on(line) and place < self._last_said and not self._only_words_below(line, place)
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
@@ -160,6 +162,30 @@ class Timeline(Handling):
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    @functools.cached_property
+    def got_somewhere(self) -> bool:
+        """Whether a program printed a result, or a step of a training: without any, what it reports had ended it."""
+        told = (self.lines[p] for each in self.results.values() for p in each)
+        good = (x for x in told if is_result(x.text[:400], beyond_doubt=True))
+        return any(self.progress.values()) or not all(reports_failure(x.full, x.text) for x in good)
+
+    def ends_at(self, place: int, alike: set[int]) -> bool:
+        """Return whether the log ends at a line: below it nothing is printed but lines `alike`, and nothing fails."""
+        if self._last_failure > place:
+            return False
+        below = [p for p in range(place + 1, len(self.lines)) if p not in alike]
+        return not any(
+            self._ordinary(p) or self.lines[p].bar or PROMPT.match(self.lines[p].text) for p in below
+        )
+
+    def _only_words_below(self, line: Line, place: int) -> bool:
+        """Return whether a paste begins with an exception, and nothing below it is a result of a program."""
+        raised = self.around(line, place)
+        if raised is None or not self.begins_with(raised):
+            return False
+        below = (p for p in range(place + 1, len(self.lines)) if self._ordinary(p))
+        return not any(is_result(self.lines[p].text[:400], beyond_doubt=True) for p in below)
 
     def _over_and_over(self, line: Line, place: int) -> bool:
         """Return whether a program's last lines all say the same of a failure: it does nothing else."""
@@ -175,9 +201,12 @@ class Timeline(Handling):
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
-        around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
+        near = texts[max(0, before - 2) : before] + texts[after : after + 2]
+        around = [text for place, text in near if not self._reason(place)]
         if not line.who:  # any process may have printed it, and tell of it
-            around += [one.text for one in self.lines[last + 1 : last + 4] if one.name == line.name]
+            below = range(last + 1, min(last + 4, len(self.lines)))
+            rows = [p for p in below if not self._reason(p) and self.lines[p].name == line.name]
+            around += [self.lines[p].text for p in rows]
         if self._last_ordinary(line) <= after:
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
@@ -186,6 +215,10 @@ class Timeline(Handling):
             raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)
         )
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
+
+    def _reason(self, place: int) -> bool:
+        """Return whether a line is the reason that NCCL gives for its error: no program skips anything there."""
+        return place > 0 and self.lines[place - 1].text == REASON
 
     def _is_help(self, line: Line, place: int) -> bool:
         """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""

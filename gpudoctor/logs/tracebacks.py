@@ -102,6 +102,9 @@ USAGE_ERROR = "usage error"
 CALLED_FROM = "At:"
 """Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
+CUT_BEHIND = "its message is not here: the log ends inside its traceback"
+RAISING = late_pattern(r"^raise (?P<type>(?:[A-Za-z_]\w*\.){0,6}[A-Z]\w{1,60}(?:Error|Exception|Exit))\b")
+"""The line of source that raised what is not named any more."""
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
 """Lines of the user's own files that are kept."""
@@ -292,12 +295,18 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
     marked = bool(frames) and bool(frames[-1].text) and is_frame(lines[last_frame].text)
-    stopped = bool(notebook) or len(frames) > (0 if headed or marked else 1)
+    below = [x for x in lines[last_frame + 1 :] if x.text]
+    # One frame alone is a traceback's where a paste holds nothing but it and its source.
+    whole = sum(bool(x.text) for x in lines) == 2
+    alone = whole and len(below) == 1 and below[0].indent > lines[last_frame].indent
+    stopped = bool(notebook) or len(frames) > (0 if headed or marked or alone else 1)
     if first is not None and stopped and open_end and not _printed_again(frames, first, above):
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
-        kind = notebook.rpartition(".")[2] or CUT_OFF
-        yield Raised(kind, "", line, first, first, places[-1], frames, chained, late, headed)
+        raising = next(filter(None, (RAISING.match(x.text) for x in reversed(below[-2:]))), None)
+        kind = (notebook or (raising["type"] if raising else "")).rpartition(".")[2] or CUT_OFF
+        said = CUT_BEHIND if raising and not notebook else ""
+        yield Raised(kind, said, line, first, first, places[-1], frames, chained, late, headed)
 
 
 def _printed_again(frames: Sequence[Frame], first: int, above: Raised | None) -> bool:

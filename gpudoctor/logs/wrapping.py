@@ -78,6 +78,17 @@ def _widths(lines: Sequence[Line]) -> set[int]:
     return {width for width in (widest, *often) if width in WIDTHS}
 
 
+def likely_width(lines: Sequence[Line]) -> int:
+    """Return the width at which a terminal perhaps cut lines; 0 where not even several lines are as wide as the widest.
+
+    A progress bar counts too: this is for what may be put together wrongly without harm.
+    """
+    widest = max((len(line.full) for line in lines), default=0)
+    if widest not in WIDTHS or len(lines) > PASTE:
+        return 0
+    return widest if len({line.full for line in lines if len(line.full) == widest}) >= ALIKE else 0
+
+
 def cut_width(lines: Sequence[Line]) -> int:
     """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did.
 

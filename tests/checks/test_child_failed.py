@@ -16,6 +16,8 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "fit.py FAILED\n------------------------\nFailures:\n  <NO_OTHER_FAILURES>": "a worker ended; what it died of is not in the launcher's words",
+    "  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html": "a worker ended; what it died of is not in the launcher's words",
     "CalledProcessError: Command '['C:\\\\Users\\\\me\\\\Kohya SS\\\\venv\\\\Scripts\\\\python.exe',\n'train_network.py', '--enable_bucket',": "a worker ended; what it died of is not in the launcher's words",
     "subprocess.CalledProcessError: Command 'accelerate\nlaunch\ntrain.py\n--max_train_steps=600' returned non-zero exit status 1.": "a worker ended; what it died of is not in the launcher's words",
     "CalledProcessError: Command '['/usr/bin/python3', 'train_network.py', ": "a worker ended; what it died of is not in the launcher's words",

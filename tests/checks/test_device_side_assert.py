@@ -15,6 +15,17 @@ INDEX = (
 )
 MESSAGE = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
 EXAMPLES = {
+    "IndexError: Target 10 is out of bounds.": "the label 10 lies outside of the classes that the model has",
+    (
+        "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at "
+        "/pytorch/aten/src/THNN/generic/ClassNLLCriterion.c:97"
+    ): "a class label lies outside of the classes that the model has",
+    "RuntimeError: Class values must be smaller than num_classes.": (
+        "a class label lies outside of the classes that the model has"
+    ),
+    "RuntimeError: all elements of input should be between 0 and 1": (
+        "all elements of input should be between 0 and 1: a sigmoid is missing, or it is NaN"
+    ),
     "I got RuntimeError: cuda runtime error (710) during training.": MESSAGE,
     LABEL: '"t >= 0 && t < n_classes" does not hold: a class label lies outside of the classes',
     (
@@ -36,13 +47,7 @@ EXAMPLES = {
     "Search for `cudaErrorAssert' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html": MESSAGE,
 }
 NOT_THIS = [
-    "IndexError: Target 10 is out of bounds.",
-    (
-        "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at "
-        "/pytorch/aten/src/THNN/generic/ClassNLLCriterion.c:97"
-    ),
-    "RuntimeError: all elements of input should be between 0 and 1",
-    "RuntimeError: Class values must be smaller than num_classes.",
+    "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",
     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.",
     "RuntimeError: CUDA error: an illegal memory access was encountered",
     INDEX,

@@ -27,6 +27,12 @@ EXAMPLES = {
         "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
         "lost on the way"
     ),
+    "node = int(os.environ.get('NODE_RANK'))\nTypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'": (
+        MESSAGE.replace("MASTER_ADDR", "NODE_RANK")
+    ),
+    'torch.cuda.set_device(os.getenv("LOCAL_RANK"))\nValueError: Expected a torch.device with a specified index or an integer, but got:None': (
+        MESSAGE.replace("MASTER_ADDR", "LOCAL_RANK")
+    ),
     "KeyError: 'LOCAL_RANK'": (
         "what a launcher sets is not there: LOCAL_RANK; the script was started without one, or its variables "
         "were lost on the way"
@@ -74,6 +80,7 @@ NOT_THIS = [
         "init_process_group."
     ),
     "KeyError: 'RANKING'",
+    "lr = int(os.environ.get('LR'))\nTypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'",
     "epochs = int(lines[0])\nValueError: invalid literal for int() with base 10: 'abc'",
 ]
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}

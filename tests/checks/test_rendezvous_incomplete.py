@@ -2,7 +2,11 @@
 
 BARRIER = "RuntimeError: Timed out initializing process group in store based barrier on rank"
 MESSAGE = "not all nodes came to the rendezvous before it was closed"
+WAITS = "the log ends while this process waits for the others to come to the rendezvous"
 EXAMPLES = {
+    "INFO:torch.distributed.distributed_c10d:Added key: store_based_barrier_key:1 to store for rank: 0": WAITS,
+    "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)": "1 of 8 processes came: the others are missing",
+    "I0312 10:21:07.816000 1402 torch/distributed/elastic/agent/server/api.py:660] [default] Rendezvous'ing worker group": WAITS,
     "I encountered RendezvousTimeoutError when using 2 nodes": (
         "not all nodes came to the rendezvous before it was closed"
     ),
@@ -45,7 +49,7 @@ EXAMPLES = {
 }
 NOT_THIS = [
     "torch.distributed.DistStoreError: wait timeout after 2000ms, keys: /my/config",
-    "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)",
+    "Completed store-based barrier for key:store_based_barrier_key:1 with 2 nodes.\nAdded key: store_based_barrier_key:1 to store for rank: 0",
     f"{BARRIER}: 0, for key: store_based_barrier_key:2 (world_size=8, worker_count=1, timeout=0:30:00)",
     f"{BARRIER}: 0, for key: store_based_barrier_key:1 (world_size=8, worker_count=16, timeout=0:30:00)",
     (

@@ -79,6 +79,9 @@ ranks 0,2-7 stand here (most recent call first):
     main (ddp.py:634)
     <module> (ddp.py:650)
 """
+SETUP = "the log ends in NCCL's setup: the ranks were not connected when it was cut off"
+BEGUN = "the log ends where the ranks wait for each other"
+PERSON = "somebody says that it stands still, and no error shows"
 EXAMPLES = {
     RANKS: (
         "ranks 0,2-7 wait in all_reduce (ddp.py:634), rank 1 stands in wait_for_disk (ddp.py:611): "
@@ -110,8 +113,28 @@ EXAMPLES = {
     TIMER[: TIMER.index("  File")] + '  File "/home/me/train.py", line 5 in <module>\n': (
         "a process stands at train.py:5"
     ),
+    "n7:41:90 [0] NCCL INFO Bootstrap : Using eno1:10.0.0.7<0>": SETUP,
+    "n7:41:90 [0] NCCL INFO Channel 00/02 :    0   1": SETUP,
+    "| distributed init (rank 0): env://": BEGUN,
+    "[2023-05-01 10:11:12,100] [INFO] [comm.py:594:init_distributed] Initializing TorchBackend in DeepSpeed with backend nccl": BEGUN,
+    "rank 0: initializing process group": BEGUN,
+    "rank 3 is here, waiting for the other ranks": BEGUN,
+    "  0%|          | 0/1250 [00:00<?, ?it/s]": "the log ends before the first step: the bar stands at 0 %",
+    '  File "fit.py", line 9, in main\n    dist.barrier()\n^CKeyboardInterrupt': (
+        "it was ended by Ctrl-C while it waited, and had printed no step"
+    ),
+    "On two nodes the script hangs and I see no error.": PERSON,
+    "It is just stuck at init_process_group": PERSON,
+    "after loading the model the training gets stuck.": PERSON,
+    "stuck here, both GPUs at 100%": PERSON,
+    "and then nothing happens": PERSON,
 }
 NOT_THIS = [
+    "n7:41:90 [0] NCCL INFO Channel 00/02 :    0   1\nn7:41:90 [0] NCCL INFO comm 0x5f rank 0 nranks 2 - Init COMPLETE",
+    'step 40 loss 0.3\n  File "fit.py", line 9, in main\n    dist.barrier()\nKeyboardInterrupt',
+    "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
+    "with the new driver it is not stuck any more",
+    " 37%|###7      | 37/100 [00:10<00:17,  3.7it/s]",
     LATE,
     "Timeout (0:30:00)!",
     "torch.distributed.DistStoreError: Timed out after 1800 seconds waiting for clients",

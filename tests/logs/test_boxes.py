@@ -46,3 +46,11 @@ def test_values_in_a_box_are_no_failure():
     )
     error = f"RuntimeError: Error(s) in loading state_dict for Net:\n    {keys}\n"
     assert explain("\n".join([*rows, error])).verdict.primary == "state-dict-prefix"
+
+
+def test_a_path_that_fills_a_row_is_put_together_with_the_rest():
+    path = "/home/me/" + "a" * 80 + "/fit.py:6 in load"
+    rows = ["│ " + path[:76] + " │", "│ " + path[76:].ljust(76) + " │"]
+    assert read(TOP, *rows, BOTTOM)[1].startswith(f"│ {path}")
+    data = ["│ " + "/" + "b" * 75 + " │", "│ " + "done".ljust(76) + " │"]
+    assert read(TOP, *data, BOTTOM) == [TOP, *data, BOTTOM]

@@ -296,13 +296,50 @@ def test_an_exit_code_beats_a_good_end():
     "last",
     [
         "Cannot find the experiment 'train'. Check that it's in your list.",
-        "[launch] checksum of train.bin differs, refusing to start",
         "error: WANDB_API_KEY is not set",
     ],
 )
 def test_what_a_program_says_last_before_it_gives_up_is_worth_a_look(last):
-    report = explain(f"start\n{last}\n")
+    report = explain(f"{TRAINED}{last}\n")
     assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Cannot find the experiment 'train'. Check that it's in your list.",
+        "error: WANDB_API_KEY is not set",
+        "[launch] checksum of train.bin differs, refusing to start",
+        "2026-01-02 03:04:05 | ERROR | trainer.py:512 | run ended: worker 3 is lost",
+        "✗ [Rank 0] Error creating folders: [Errno 13] Permission denied: '/scratch/out'",
+        "AssertionError",
+        "frame #0: c10::Error::Error() + 0x5 (0x7f2f in c.so)\nframe #1: c10d::Watchdog() + 0x1 (0x7f2a in t.so)",
+        "Epoch 1/3\nThe kernel appears to have died. It will restart automatically.",
+    ],
+)
+def test_what_is_reported_last_where_nothing_tells_of_a_run_that_went_well_ended_it(last):
+    (finding,) = explain(f"start\n{last}\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (" 37%|███       | 37/100 [00:10<00:17,  3.7it/s]\n(ml) me@box:~/nets$\n", "37 %"),
+        ("epoch 2 of 10 loss 0.3\nme@box:~/nets$ \n", "epoch 2 of 10"),
+        ("epoch 10 of 10 loss 0.3\nme@box:~/nets$ \n", ""),
+    ],
+)
+def test_a_shells_prompt_below_a_training_tells_that_it_ended(text, said):
+    report = explain(f"starting\n{text}")
+    assert (report.worst() is Severity.ERROR) is bool(said)
+    assert said in report.verdict.sentence
+
+
+def test_what_stands_right_behind_a_bar_is_a_line_of_its_own():
+    bar = " 63%|██████▎   | 791/1250 [08:12<04:45,  1.61it/s, loss=0.713]"
+    assert explain(f"{bar}Killed\n").verdict.primary == "host-oom-killed"
+    assert explain(f"{bar}\n").findings == []
 
 
 def test_trying_again_to_the_end_is_not_having_got_over_it():

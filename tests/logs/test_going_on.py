@@ -471,3 +471,42 @@ def test_a_service_s_name_in_front_of_a_line_is_no_word_of_the_program():
         f"{log}{journal}CUDA kernel errors might be asynchronously reported at some other API call.\n"
     )
     assert (report.findings[0].id, report.findings[0].severity) == ("gpu-arch-unsupported", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "My code:\nself.net = wrap(opt)\nif opt['dist']:\n",
+        "this happens while training the model\nCUDA_VISIBLE_DEVICES=0 python3 fit.py --config=a.yaml\n",
+        "== Status ==\nMemory usage on this node: 21.2/1510.6 GiB\nResources requested: 0/72 CPUs, 0/14 GPUs\n",
+        "Submitted batch job 4711\nme@box:~/nets$ \n",
+        "/venv/torch/a.py:36: UserWarning: no NumPy\n  cpu = device('cpu')\n",
+    ],
+)
+def test_what_somebody_wrote_or_typed_below_an_error_is_no_program_that_goes_on(below):
+    error = "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm(handle)`\n"
+    assert explain(error + below).worst() is Severity.ERROR
+    assert quiet(explain(f"start\n{error}{below}epoch 1 acc 0.5\nepoch 2 acc 0.6\nepoch 3 acc 0.7\n"))
+
+
+def test_the_reason_that_nccl_gives_does_without_nothing():
+    text = "ncclInternalError: Internal check failed.\nLast error:\nNo NVML device handle. Skipping nvlink detection.\n"
+    assert explain(text).worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("below", "id"),
+    [
+        ("", "silent-hang"),
+        ("both GPUs are at 100 % and this is all that I ever get to see here\n", "silent-hang"),
+        ("step 3 loss 0.5\n", None),
+        (" 3%|#    | 3/100 [00:01<00:30, 3.1it/s]\n", None),
+        (
+            "Traceback (most recent call last):\n  File \"f.py\", line 3, in <module>\nKeyError: 'a'\n",
+            "unrecognised-error",
+        ),
+    ],
+)
+def test_what_waits_is_a_failure_where_the_log_ends_there(below, id):
+    report = explain(f"loading\n| distributed init (rank 0): env://\n{below}")
+    assert (report.findings[0].id if report.findings else None) == id

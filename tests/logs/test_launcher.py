@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.launch_command import Launched, Launcher, fitted
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import read_text
@@ -127,3 +128,9 @@ def test_the_script_is_named_where_no_launcher_is():
     for command in ("RANK=0 python train.py", "ps -u $(id -u) -o pid,args | grep '[t]rain.py'"):
         (fix,) = fitted([Fix("x", command)], Launched(Launcher.TORCHRUN, "fit.py"))
         assert fix.command == command.replace("python train.py", "python fit.py").replace("[t]rain", "[f]it")
+
+
+@pytest.mark.parametrize(("text", "shown"), [("slurmstepd: error: step 3\n", True), ("", False)])
+def test_slurms_commands_are_for_logs_of_slurm(text, shown):
+    report = explain(f"{text}DataLoader worker (pid 77) is killed by signal: Killed.\n")
+    assert any((fix.command or "").startswith("sacct") for fix in report.findings[0].fixes) is shown

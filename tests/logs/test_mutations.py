@@ -160,3 +160,16 @@ def test_the_one_rank_that_failed_is_found_among_many(job):
     causes = [finding for finding in report.findings if finding.role is Role.CAUSE]
     assert [finding.id for finding in causes] == [id]
     assert causes[0].evidence[0].rank == guilty
+
+
+def test_a_path_that_a_terminal_broke_is_found_near_a_symptom():
+    lines = [
+        "Downloading https://a.example/train-images-idx3-ubyte.gz to data/MNIST/raw/train-images-idx3-ubyte.gz",
+        'Traceback (most recent call last):\n  File "/home/user/miniconda3/envs/old/lib/python3.8/site-packages/torch/multip'
+        'rocessing/spawn.py", line 59, in _wrap\n    fn(i, *args)  # ' + "x" * 80,
+        "RuntimeError: File not found or corrupted.",
+    ]
+    text = "\n".join(lines)
+    wide = "\n".join(row[i : i + 80] for row in text.split("\n") for i in range(0, len(row), 80))
+    for each in (text, wide):
+        assert explain(each).verdict.primary == "dataset-download-race"

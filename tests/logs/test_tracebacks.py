@@ -308,3 +308,25 @@ def test_a_second_copy_of_a_traceback_that_is_cut_off_is_the_same_failure():
     other = head.replace("line 9", "line 12")
     _, last = exceptions(read(whole + other))
     assert [frame.line for frame in last.frames] == [12]
+
+
+def test_a_frame_alone_is_a_traceback_of_which_the_rest_was_cut_off():
+    (finding,) = explain(
+        '  File "/home/me/fit.py", line 14, in train\n    loss = criterion(model(x), y)\n'
+    ).findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+    assert "line 14 in train" in finding.message
+
+
+def test_the_last_line_of_source_names_what_was_raised():
+    cut = '  File "/home/me/fit.py", line 1, in go\n    raise data.ShardError(\n'
+    assert said(cut) == [("ShardError", "its message is not here: the log ends inside its traceback")]
+
+
+def test_what_asyncio_cancelled_took_too_long():
+    chain = (
+        'Traceback (most recent call last):\n  File "/home/me/fit.py", line 3, in get\n    await read()\n'
+        "asyncio.exceptions.CancelledError\n\nThe above exception was the direct cause of the following exception:\n\n"
+        'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    asyncio.run(main())\nTimeoutError\n'
+    )
+    assert explain(chain).findings[0].message.startswith("TimeoutError")

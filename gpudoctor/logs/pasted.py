@@ -1,0 +1,53 @@
+"""What stands in a paste beside what a program printed: commands, code, and tables of other tools."""
+
+from gpudoctor.logs.line_kinds import CLOCK, FROM_C10, MEASURE, OPTION, PODS, SUMMARY, USAGE
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
+from gpudoctor.patterns import late_pattern
+
+PROMPT = late_pattern(
+    r"^(?:\([\w.-]{1,40}\) ?)?\[?[\w.-]{1,40}@[\w.-]{1,80}(?::|\s)[^$#>]{0,80}\]?[$#](?: |$)|^PS [A-Z]:\\[^>]{0,120}>"
+)
+"""A shell's prompt, with the command that was typed behind it or none."""
+COMMAND = late_pattern(
+    r"^(?:[$!] ?)?(?:[A-Z_][A-Z0-9_]*=\S* +)*(?:sudo |time |nohup )?(?:python[\d.]* (?:-[a-zA-Z]\b|\S+\.py\b)|"
+    r"(?:torchrun|deepspeed|srun|sbatch|salloc|mpirun|mpiexec|horovodrun|accelerate launch) -|"
+    r"(?:pip3?|conda|mamba|uv|apt|apt-get) (?:install|pip|run|update|list|create|activate)\b|"
+    r"(?:docker|kubectl) [a-z]{2,12}(?: |$)|ray (?:job|start|status|stop)\b|export [A-Z_][A-Z0-9_]*=)"
+)
+"""A command that somebody typed, or is told to type."""
+ASSIGNED = late_pattern(
+    r"^[A-Za-z_][\w.]*(?:\[[^\]]{0,60}\])? = (?!tensor\()(?:[A-Za-z_][\w.]*\(|[\[{]$)|"
+    r"^(?:if|elif|for|while|with|except|def|class) .{0,200}:$|^(?:else|try|finally):$"
+)
+"""A line of a program's source that is no call."""
+SHEET = late_pattern(r"^[A-Za-z][\w ()/-]{2,60} {2,}: ")
+"""A row of what a tool says of a machine, such as ``nvidia-smi -q``: names and values, below each other."""
+TUNES = late_pattern(
+    r"^== Status ==$|^Memory usage on this node: |^Using (?:\w+HyperBand|FIFO scheduling|PBT|\w+Scheduler)\b|"
+    r"^Bracket: |^Resources requested: |^Logical resource usage: |^Result logdir: |^Number of trials: "
+)
+"""What Ray Tune says of its trials every few seconds, whatever became of one (ray/tune/progress_reporter.py)."""
+SUBMITTED = late_pattern(
+    r"^Submitted batch job \d|^Job submission server address: |^Job '\S+' submitted successfully|"
+    r"^Query the (?:logs|status) of the job|^Request the job to be stopped"
+)
+"""What Slurm and Ray say of a job that they were given; it has not run yet."""
+HEADING = late_pattern(r"^#{1,6} [A-Z]")
+"""A heading that somebody wrote."""
+WARNING = late_pattern(r"\.py:\d+: \w*Warning: ")
+"""A warning of Python's; the line of source that gave it stands below."""
+BESIDE = (
+    *(IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10),
+    *(PROMPT, COMMAND, ASSIGNED, TUNES, SUBMITTED, HEADING, PODS),
+)
+
+
+def beside_output(line: Line, above: Line | None) -> bool:
+    """Return whether a line is no output of a program, as it begins or as the one `above` it tells."""
+    text = line.text[:400]
+    if any(words.match(text) for words in BESIDE):
+        return True
+    if above is not None and line.indent and WARNING.search(above.text, 0, 400):
+        return True
+    return SHEET.match(text) is not None and MEASURE.search(text) is None
