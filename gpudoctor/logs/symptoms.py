@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -198,12 +199,17 @@ def _around(place: int, lines: Sequence[Line], width: int) -> str:
     """
     own = lines[place]
     near = range(max(0, place - 4 * BEFORE), min(len(lines), place + 4 * AFTER))
-    same = [p for p in near if lines[p].name == own.name and lines[p].rank in (own.rank, None)]
-    at = same.index(place)
-    rows = [lines[p] for p in same[max(0, at - BEFORE) : at + AFTER]]
+    places = [p for p in near if lines[p].name == own.name and lines[p].rank in (own.rank, None)]
+    at = places.index(place)
+    rows = [lines[p] for p in places[max(0, at - BEFORE) : at + AFTER]]
     if not width:
         return "\n".join(row.text for row in rows)
-    cut = [len(row.full) == width for row in rows]
+    # Of a bar and what stood right behind it, two rows were made.
+    bars = [0, *(len(row.full) if row.bar else 0 for row in rows)]
+    same = [False, *(row.number == above.number for above, row in pairwise(rows))]
+    cut = [
+        len(row.full) + (bar if one else 0) == width for row, bar, one in zip(rows, bars, same, strict=False)
+    ]
     pieces = (
         (" " * row.indent + row.text if before else row.text) + ("" if here else "\n")
         for row, before, here in zip(rows, [False, *cut], cut, strict=False)
