@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gpudoctor.code.arithmetic import combined, is_text, part_of
 from gpudoctor.code.attributes import of_others
 from gpudoctor.code.configurations import as_configuration
-from gpudoctor.code.dictionaries import filled, opened
+from gpudoctor.code.dictionaries import filled, opened, removed
 from gpudoctor.code.environment_variables import told
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
@@ -153,7 +153,11 @@ def _element(value: Value) -> Value:
 
 
 def delete(frame: Frame, node: ast.Delete) -> None:
-    """Forget names."""
+    """Forget names, and entries of dictionaries."""
     for target in node.targets:
         if isinstance(target, ast.Name):
             frame.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            holder, key = evaluate(frame, target.value), evaluate(frame, target.slice)
+            if key.is_literal:
+                removed(frame, target.value, holder, key.literal)

@@ -11,7 +11,7 @@ from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, called_at_once, handed_over, started
 from gpudoctor.code.creation import NAMED_TUPLE, made
 from gpudoctor.code.definitions import Class, Function
-from gpudoctor.code.dictionaries import appended, fields, set_by_name, updated
+from gpudoctor.code.dictionaries import appended, fields, removed, set_by_name, updated
 from gpudoctor.code.iteration import asked, builtin
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import member, method_of
@@ -158,6 +158,8 @@ def _changes(
     if isinstance(node.func, ast.Attribute):
         if attribute == "update" and receiver.known is Known.MAPPING:
             updated(frame, node.func.value, receiver, arguments)
+        if attribute == "pop" and (first := arguments.get("0")) and first.value.is_literal:
+            removed(frame, node.func.value, receiver, first.value.literal)
         if attribute in ("append", "extend") and receiver.known is Known.SEQUENCE:
             appended(frame, node.func.value, receiver, arguments)
     return taken

@@ -23,6 +23,8 @@ MAKER = re.compile(
 OPTIMIZING = ("apex.amp.initialize", "intel_extension_for_pytorch.optimize")
 MODEL = re.compile(r"(?:^|[._])(?:model|net|network|unet|generator|discriminator)$")
 """Names of what is a model where nothing more is known of it."""
+OTHER = re.compile(r"(?i)optim|(?:^|[._])opt(?:$|_)|sched|loader|(?:^|[._])dl$|data")
+"""Names of what is no model, though its class be a module of the script's own."""
 
 
 def made(
@@ -142,7 +144,11 @@ def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> V
     items = []
     for argument in arguments.values():
         value = argument.value
-        known = program.kind(value) in ("model", "object") and value.thing >= 0
+        known = (
+            program.kind(value) in ("model", "object")
+            and value.thing >= 0
+            and not OTHER.search(argument.text)
+        )
         if known or (value.known is Known.UNKNOWN and MODEL.search(argument.text)):
             value = program.thing("prepared", f"{ACCELERATOR}.prepare", frame.place(node), value.thing)
         items.append(value)

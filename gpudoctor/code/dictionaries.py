@@ -40,6 +40,14 @@ def filled(frame: Frame, target: ast.expr, holder: Value, more: dict[Any, Value]
         _bound(frame, target, _mapping({**_held(holder), **more}))
 
 
+def removed(frame: Frame, target: ast.expr, holder: Value, key: object) -> None:
+    """Take an entry out of the dictionary that a name or attribute holds, or out of each that it may hold."""
+    choices = list(holder.possible())
+    if all(known(choice) for choice in choices) and entry(holder, key) is not None:
+        left = [{name: value for name, value in _held(choice).items() if name != key} for choice in choices]
+        _bound(frame, target, one_of([_mapping(entries) for entries in left]))
+
+
 def updated(frame: Frame, target: ast.expr, holder: Value, arguments: dict[str, Argument]) -> None:
     """Note what ``update`` puts into a dictionary; where that is not known, its keys are not known any more."""
     first = arguments.get("0")

@@ -65,6 +65,10 @@ def result_of(
         return first.value if first else UNKNOWN
     if name in CLOCKS:
         return Value(from_data=True)
+    if attribute == "get_local_rank" and receiver.known is not Known.SYMBOL:
+        return Value(
+            text=name, by_rank=True
+        )  # a DeviceMesh's: along one of its dimensions, not within the node
     if name.endswith(
         (".trange", ".tnrange")
     ):  # whether its bar is shown may differ by rank, its numbers do not

@@ -291,6 +291,23 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.utils.data import DistributedSampler
+from parts import train_set
+
+class Recipe:
+    def __init__(self, mesh):
+        self.dp_rank = mesh["dp"].get_local_rank()
+
+    def sampler(self):
+        return DistributedSampler(train_set, num_replicas=8, rank=self.dp_rank)
+
+dist.init_process_group("nccl")
+mesh = init_device_mesh("cuda", (8, 4), mesh_dim_names=("dp", "tp"))
+Recipe(mesh).sampler()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -33,6 +33,17 @@ FLAGGED = [
     """
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
+from parts import train_set
+
+dist.init_process_group("nccl")
+options = {"shuffle": True, "drop_last": True}
+options["sampler"] = DistributedSampler(train_set)
+options.pop("drop_last")
+loader = DataLoader(train_set, **options)  # <-
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
 from corpus import load
 
 dist.init_process_group("gloo")
@@ -56,6 +67,30 @@ def loaders(dataset, distributed):
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+from parts import train_set
+
+def loader(dataset, batch_sampler=None):
+    options = dict(shuffle=True, batch_size=4, batch_sampler=batch_sampler)
+    if options["batch_sampler"] is not None:
+        del options["shuffle"]
+        del options["batch_size"]
+    return DataLoader(dataset, **options)
+
+def other(dataset, sampler=None):
+    options = {"shuffle": True, "sampler": sampler}
+    if sampler is not None:
+        options.pop("shuffle")
+    return DataLoader(dataset, **options)
+
+dist.init_process_group("nccl")
+loader(train_set)
+loader(train_set, BatchSampler(DistributedSampler(train_set), 4, True))
+other(train_set)
+other(train_set, DistributedSampler(train_set))
+""",
     """
 import torch.distributed as dist
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler

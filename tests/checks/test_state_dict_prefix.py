@@ -702,6 +702,24 @@ class Trainer:
 ]
 FINE = [
     """
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+class WarmedUp(nn.Module):
+    def __init__(self, optimizer):
+        super().__init__()
+        self.optimizer = optimizer
+
+accelerator = Accelerator()
+model = nn.Linear(2, 2)
+optim = WarmedUp(torch.optim.Adam(model.parameters()))
+model, optim = accelerator.prepare(model, optim)
+state = accelerator.get_state_dict(model)
+if accelerator.is_main_process:
+    torch.save({"model": state, "optim": optim.state_dict()}, "last.pt")
+""",
+    """
 import sys
 import torch
 from torch import nn
