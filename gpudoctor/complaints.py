@@ -29,6 +29,8 @@ _PASSED_ON = re.compile(
     r"\bnccl(?:Internal|System|Remote|UnhandledCuda)Error: |\bNCCL error in: |\bNET/(?:IB|Socket) ?: ",
     re.IGNORECASE,
 )
+# Slurm's count of what the kernel killed in a job's control group
+_COUNTED = re.compile(r"\bslurmstepd: error: Detected \d+ oom[-_]kill event")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
         replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
         for f in explained.findings
         if (check := checks[f.id]) is not None
-        and (of_machine(check) or _by_nccl(check, f, passed_on=passed_on))
+        and (of_machine(check) or _by_nccl(check, f, passed_on=passed_on) or _by_slurm(f))
         and not _is_denied(f)
     ]
     shown = {f.id for f in findings}
@@ -80,6 +82,11 @@ def _by_nccl(check: Check, finding: Finding, *, passed_on: bool) -> bool:
     return seen and (
         (check.family == "nccl" and (warned or passed_on)) or (check.family == "network" and warned)
     )
+
+
+def _by_slurm(finding: Finding) -> bool:
+    """Return whether Slurm passes on what the kernel did on its node."""
+    return any(_COUNTED.search(shown.text) for shown in finding.evidence)
 
 
 def of_machine(check: Check) -> bool:

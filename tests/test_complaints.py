@@ -41,6 +41,7 @@ def examined(tmp_path, registry):
         ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
         ('docker: Error: could not select device driver "" with capabilities: [[gpu]].', "docker-no-runtime"),
         ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error.", "shm-too-small"),
+        ("slurmstepd: error: Detected 2 oom_kill events in StepId=7.0. Some of the step tasks …", "host-oom-killed"),
     ],
 )  # fmt: skip
 def test_words_alone(text, id, examined):

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import Gpu, GpuPair, Gpus, Pci, PciDevice
+from gpudoctor.facts import Gpu, GpuPair, Gpus, Pci, PciDevice, Raised, Torch
 from gpudoctor.registry import Registry
 from gpudoctor.render.layers import layers
 from gpudoctor.render.markdown import ticket
@@ -109,3 +109,11 @@ def test_links_that_differ_are_not_told_as_alike() -> None:
     fewer = gpu(2, nvlinks_active=17)(snapshot(HEALTHY["board-8xh100"]))
     told = {name: text for name, _, text in layers(fewer, [])}
     assert "17 to 18 NVLinks" in told["hardware"]
+
+
+def test_a_torch_that_does_not_import_is_not_called_a_cpu_build():
+    broken = Torch(
+        imported=False, version="2.6.0+cu124", error=Raised(type="ImportError", message="libcusparse.so.12")
+    )
+    [(_, _, text)] = [row for row in layers(Snapshot({"torch": broken}), []) if row[0] == "build"]
+    assert text == "torch 2.6.0+cu124 (not imported)"

@@ -47,6 +47,7 @@ check = Check(
         r"torch\.cuda\.\w+ requires CUDA support",
         r"Tried to instantiate dummy base class (Cuda|CUDA|_Cuda|Stream|Event)",
         r"PyTorch is not linked with support for cuda",
+        r"\bPyTorch \S+ with CUDA \d+ \(you have \d[\w.]*\+cpu\)",  # xFormers
         r"Could not run 'aten::empty(_strided|\.memory_format)?' with arguments from the 'CUDA' backend",
     ],
     message="this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",

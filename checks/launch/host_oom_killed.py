@@ -37,6 +37,8 @@ from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
 SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +timeout "
+# Slurm's count of the kernel's own
+COUNTED = r"Detected \d+ oom[-_]kill event"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
@@ -77,10 +79,10 @@ IN_DOCKER = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in facts, a note for what is more than an hour ago",
+    otherwise="a warning in facts, a note for what is more than an hour ago or no process of a training",
     symptoms=[
         # Slurm
-        r"(?P<words>Detected \d+ oom[-_]kill event(?:\(s\)|s)?)",
+        rf"(?P<words>{COUNTED}(?:\(s\)|s)?)",
         rf"{SRUN}(?P<words>Out Of Memory)",
         r"(?P<words>exceeded (?:virtual )?memory limit \(\d+ > \d+\), being killed)",
         r"(?P<words>Exceeded (?:job|step) memory limit)",
@@ -120,8 +122,8 @@ check = Check(
         Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
         Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
-        Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=SCHEDULER),
-        Symptom(r": line \d+: +\d+ (?P<signal>Killed)\b", unless=SCHEDULER),
+        Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
+        Symptom(r": line \d+: +\d+ (?P<signal>Killed)\b", unless=rf"{SCHEDULER}|{COUNTED}"),
         Symptom(r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>killed) +\S", unless=SCHEDULER),  # zsh
         # refused
         r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory): you tried to allocate (?P<size>\d+ ?\w*)",
@@ -149,6 +151,8 @@ check = Check(
 # Processes of a training, as the kernel names them.
 TRAINING = re.compile(r"python[\d.]*|pt_\w+|torchrun|ray::|accelerate|deepspeed|\Z")
 HOUR = 3600
+# The source of a kernel log that somebody sent: what it tells of was worth telling.
+PASTED = "the text"
 
 
 @check.environment
@@ -171,9 +175,15 @@ def environment(
         )
         yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host, launch))
         return
-    for event in kernel_log.of("oom-kill") if kernel_log else []:
-        if not TRAINING.match(event.process):
-            continue
+    kills = kernel_log.of("oom-kill") if kernel_log else []
+    ours = [event for event in kills if TRAINING.match(event.process)]
+    if kills and not ours and kernel_log is not None and kernel_log.source == PASTED:
+        message = (
+            f"the kernel killed {kills[0].process} because memory ran out; that is no process of a training"
+        )
+        evidence = [Evidence(kills[0].text, kernel_log.source)]
+        yield check.found(message, severity=Severity.NOTE, evidence=evidence, fixes=[LOOK])
+    for event in ours:
         age = _age(event.seconds, host)
         when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
         who = event.process or "a process"

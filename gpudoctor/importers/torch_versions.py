@@ -29,6 +29,9 @@ _WHEELS = {
     "2.2": "11.8 12.1", "2.3": "11.8 12.1", "2.4": "11.8 12.1 12.4", "2.5": "11.8 12.1 12.4", "2.6": "11.8 12.4 12.6",
     "2.7": "11.8 12.6 12.8", "2.8": "12.6 12.8 12.9", "2.9": "12.6 12.8 13.0",
 }  # fmt: skip
+# xFormers tells what it was built for, and then what is there:
+# "PyTorch 2.1.2+cu121 with CUDA 1201 (you have 2.1.2+cpu)"
+_YOU_HAVE = re.compile(rf"\bPyTorch \d\S{{0,40}} with CUDA \S{{1,10}} \(you have {_BUILD}\)")
 _PRINTED = re.compile(rf"['\"]?{_BUILD}['\"]?(?: (?:True|False))?$")
 _ASKED = "torch.__version__"
 # What somebody runs, or was told to, is not what is there.
@@ -54,7 +57,10 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     last = ""
     for line in lines:
         if "+" in line[:400] and not _WANTED.search(line[:400]):
-            for match in _NAMED.finditer(line[:400]):
+            there = _YOU_HAVE.search(line[:400])
+            if there is not None:
+                ran.add(there["version"])
+            for match in [there] if there is not None else _NAMED.finditer(line[:400]):
                 found[match["version"]] = match
             printed = _PRINTED.match(line[:80]) if _ASKED in last else None
             if printed is not None:

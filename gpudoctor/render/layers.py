@@ -104,7 +104,8 @@ def _build(snapshot: Snapshot) -> str | None:
         return None
     if not torch.version:
         return "a torch whose version is not known" if torch.imported else "no working torch"
-    kind = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}" if torch.hip else "CPU build"
+    kind = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}" if torch.hip else ""
+    kind = kind or ("CPU build" if torch.imported else "not imported")
     parts = [f"torch {torch.version} ({kind}" + (f", cuDNN {torch.cudnn})" if torch.cudnn else ")")]
     if vision is not None and vision.version:
         parts.append(f"torchvision {vision.version}")

@@ -146,6 +146,10 @@ EXAMPLES = {
         "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: "
         "confirm it"
     ),
+    (
+        "job.sh: line 28:  8157 Killed                  python3 main.py\n"
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.batch cgroup."
+    ): "a process was killed because the host's memory ran out: Detected 1 oom-kill event(s)",
     "train.sh: line 28:  8156 Killed                  python3 main.py --lr 0.1": (
         "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: "
         "confirm it"
@@ -225,6 +229,14 @@ def test_the_kernel_log_within_an_hour_and_before():
     _, [finding] = run(kernel_log=log(seconds=900_000.0), host=Host(uptime_seconds=910_000.0))
     assert "killed python because memory ran out, 3 h ago" in finding.message
     assert finding.severity is Severity.NOTE
+
+
+def test_another_program_in_a_log_that_somebody_sent():
+    event = KernelEvent(kind="oom-kill", text="Killed process 63214 (uwsgi)", process="uwsgi")
+    _, [finding] = run(kernel_log=KernelLog(source="the text", events=[event]))
+    assert finding.severity is Severity.NOTE
+    assert "the kernel killed uwsgi" in finding.message
+    assert "no process of a training" in finding.message
 
 
 def test_passes():

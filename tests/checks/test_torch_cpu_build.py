@@ -32,6 +32,7 @@ EXAMPLES = {
     ): MESSAGE,
     "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'": MESSAGE,
     "RuntimeError: torch.cuda.Stream requires CUDA support": MESSAGE,
+    "xFormers was built for:\n    PyTorch 2.4.0+cu121 with CUDA 1201 (you have 2.4.0+cpu)": MESSAGE,
     "RuntimeError: Tried to instantiate dummy base class CUDAGraph": MESSAGE,
     "RuntimeError: PyTorch is not linked with support for cuda devices": MESSAGE,
     "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because": MESSAGE,

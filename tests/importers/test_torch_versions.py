@@ -15,6 +15,11 @@ HEAD = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.
         ("my torch version is 1.11.0,cuda 10.2", "1.11.0+cu102", "10.2"),
         ("pytorch: 2.0.1 with cuda 11.7", "2.0.1+cu117", "11.7"),
         ("- PyTorch 1.9 (CUDA 11.1)", "1.9.0+cu111", "11.1"),
+        (
+            "xFormers was built for:\n  PyTorch 2.3.1+cu121 with CUDA 1201 (you have 2.4.0+cu118)",
+            "2.4.0+cu118",
+            "11.8",
+        ),
     ],
 )
 def test_a_build_that_is_told(text, version, cuda, facts_of):
