@@ -89,5 +89,6 @@ def _gathers(script: Script, loop: Call) -> bool:
     return any(
         (call.collective and call.method not in ("barrier", "new_group"))
         or any(word in _own_name(call) for word in SUMS)
+        or call.name.startswith("torchmetrics.")  # its compute() asks all ranks
         for call in after
     )

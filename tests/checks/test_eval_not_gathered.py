@@ -92,6 +92,26 @@ FINE = [
 import os
 import torch
 import torch.distributed as dist
+import torchmetrics
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+dist.init_process_group("nccl")
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[gpu])
+right = torchmetrics.Accuracy(task="multiclass", num_classes=2).to(gpu)
+model.eval()
+for x, y in loader:
+    right(model(x.cuda()).argmax(1), y.cuda())
+print(right.compute().item())
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
