@@ -66,7 +66,7 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
             continue
-        if any(_seeds(before, call) for before in script.calls[: call.number]):
+        if any(_seeds(c, call) and not _of_parent(script, c, call) for c in script.calls[: call.number]):
             continue
         if call.value("shuffle").literal is False:
             continue
@@ -90,6 +90,13 @@ def _by_some(script: Script, call: Call) -> bool:
         any((one.place, one.negated) == (test.place, not test.negated) for c in same for one in c.conditions)
         for test in call.rank_conditions
     )
+
+
+def _of_parent(script: Script, before: Call, split: Call) -> bool:
+    """Return whether a call is made by the parent of started processes alone: they begin with generators of their own."""
+    fresh = any(True for _ in script.named("torch.multiprocessing.spawn"))
+    guarded = any(condition.kind == "main" for condition in before.conditions)
+    return fresh and split.spawned and not before.spawned and guarded
 
 
 FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")

@@ -187,7 +187,9 @@ def _computed_by(script: Script, wrapper: Thing, calls: list[Call]) -> Iterator[
         behind = list(script.behind(backward.receiver))
         ways = [way for call in behind for way in (call.place, *call.stack)]
         inside = next((past[way] for way in ways if way in past), None)
-        if inside is not None and not called_first(script, backward, {wrapper.number}):
+        outside, past_it, _ = inside.text.partition(".module.") if inside is not None else ("", "", "")
+        name = outside if past_it else ""
+        if inside is not None and not called_first(script, backward, {wrapper.number}, name):
             yield check.found(
                 f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the ranks: "
                 "each rank trains a model of its own",

@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
         made = script.made_by(sampler)
         own = _by_epoch(script, sampler)
         known = own or sampler.type == "torch.utils.data.DistributedSampler"
-        if not known or made is None or sampler.escapes:
+        if not known or made is None or sampler.escapes or any(c.impossible for c in made.conditions):
             continue
         if made.value("shuffle").literal is False or made.starred:
             continue

@@ -7,6 +7,8 @@ STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
 """How the names of modules end that keep running statistics by default."""
 NORMED = ("resnet", "resnext", "wide_resnet", "densenet", "mobilenet", "shufflenet")
 """How torchvision names its models with BatchNorm; others end in ``_bn``."""
+CONVERTED = "torch.nn.SyncBatchNorm.convert_sync_batchnorm"
+"""What nobody calls but for a model with BatchNorm."""
 BUFFERLESS = tuple("torch. super. math. numpy. einops. functools. itertools. typing. copy.".split())
 """Libraries whose functions bring no buffers of their own into a model, BatchNorm apart."""
 
@@ -32,6 +34,9 @@ def holds_buffers(script: Script, wrapper: Thing) -> bool | None:
     made = script.made_by(model)
     if model is wrapper or made is None:
         return None
+    own = next((item for item in script.classes if item.name == model.type), None)
+    if own is None and any(call.takes(model) for call in script.named(CONVERTED)):
+        return True
     if batch_norm(script, model) is not None:
         return True
     if model.type == "torch.nn.Sequential":
@@ -42,7 +47,6 @@ def holds_buffers(script: Script, wrapper: Thing) -> bool | None:
     inside = _building(script, model, made)
     if any(call.method == "register_buffer" for call in inside):
         return True
-    own = next((item for item in script.classes if item.name == model.type), None)
     classes = {item.name for item in script.classes}
     known = own is not None and own.bases == ("torch.nn.Module",)
     return False if known and all(_plain(call, classes) for call in inside) else None

@@ -203,7 +203,13 @@ def bare_into_wrapper(script: Script) -> Iterator[BareSaved]:
         given = call.value("state_dict")
         thing = script.thing(given, "checkpoint")
         made = given.made if given.text.startswith("checkpoint[") else thing.made if thing is not None else -1
-        if wrapper is None or wrapper.kind not in OF_ONE_KEY or wrapper.inner < 0 or made < 0 or lax(call):
+        if (
+            wrapper is None
+            or wrapper.kind not in OF_ONE_KEY
+            or wrapper.inner < 0
+            or made < 0
+            or _guarded(call)
+        ):
             continue
         read = script.calls[made]
         same = [save for save in saves if same_path(script, save, read)]
@@ -223,7 +229,11 @@ OF_ONE_KEY = ("ddp", "dp", "compiled")
 
 def lax(call: Call) -> bool:
     """Return whether keys that do not fit may pass, or are expected to fail."""
-    return call.starred or call.value("strict").literal is False or "try" in call.contexts
+    return _guarded(call) or call.value("strict").literal is False
+
+
+def _guarded(call: Call) -> bool:
+    return call.starred or "try" in call.contexts
 
 
 def _side(script: Script, wrapper: Thing, value: Value) -> str:

@@ -2,6 +2,26 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from models import Net
+
+def main(rank, train, held_out):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = Net().cuda()
+    model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    model = DDP(model, device_ids=[rank])
+    for epoch in range(3):
+        for x in train:
+            model(x).sum().backward()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                for x in held_out:
+                    model(x)  # <-
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -995,6 +1015,26 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from models import Net
+
+def main(rank, train, held_out):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = Net().cuda()
+    model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    model = DDP(model, device_ids=[rank])
+    for epoch in range(3):
+        for x in train:
+            model(x).sum().backward()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                for x in held_out:
+                    model.module(x)
+""",
     """
 import torch
 import torch.distributed as dist

@@ -484,6 +484,43 @@ def train(model, loader, opt):
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def epoch(discriminator, optimizer, loader):
+    for x, y in loader:
+        loss = discriminator.module.loss_function(discriminator(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+def main(rank, build, loader):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    discriminator = DDP(build().cuda(rank), device_ids=[rank])
+    epoch(discriminator, torch.optim.Adam(discriminator.parameters()), loader)
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def epoch(discriminator, optimizer, loader):
+    for x, y in loader:
+        out = discriminator(x)
+        loss = discriminator.module.loss_function(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+def main(rank, build, loader):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    discriminator = DDP(build().cuda(rank), device_ids=[rank])
+    epoch(discriminator, torch.optim.Adam(discriminator.parameters()), loader)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

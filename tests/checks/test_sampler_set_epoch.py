@@ -44,6 +44,27 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+def loader_of(data, kind):
+    if kind == "train":
+        return DataLoader(data, batch_size=8, sampler=DistributedSampler(data))  # <-
+    return DataLoader(data, batch_size=8)
+
+def main():
+    dist.init_process_group("nccl")
+    data = TensorDataset(torch.randn(64, 2))
+    loader = loader_of(data, "train")
+    for epoch in range(3):
+        for (x,) in loader:
+            model(x).sum().backward()
+            optimizer.step()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from engine import train_one_epoch
@@ -418,6 +439,27 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+def loader_of(data, kind):
+    if kind == "train":
+        return DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    return DataLoader(data, batch_size=8)
+
+def main():
+    dist.init_process_group("nccl")
+    data = TensorDataset(torch.randn(64, 2))
+    loader = loader_of(data, "test")
+    for epoch in range(3):
+        for (x,) in loader:
+            model(x).sum().backward()
+            optimizer.step()
+
+main()
+""",
     """
 from torch.utils.data import DataLoader, DistributedSampler
 

@@ -5,6 +5,26 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.utils.data import random_split
+
+
+def work(rank, size, data):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", os.environ["PORT"]
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    train, validation = random_split(data, [0.9, 0.1])  # <-
+
+def main(data):
+    torch.manual_seed(0)
+    mp.spawn(work, args=(2, data), nprocs=2)
+
+if __name__ == "__main__":
+    main(torch.utils.data.TensorDataset(torch.randn(64, 2)))
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, random_split
 
@@ -251,6 +271,48 @@ main()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.utils.data import random_split
+
+torch.manual_seed(0)
+
+def work(rank, size, data):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", os.environ["PORT"]
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    train, validation = random_split(data, [0.9, 0.1])
+
+def main(data):
+    pass
+    mp.spawn(work, args=(2, data), nprocs=2)
+
+if __name__ == "__main__":
+    main(torch.utils.data.TensorDataset(torch.randn(64, 2)))
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.utils.data import random_split
+
+
+def work(rank, size, data):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", os.environ["PORT"]
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    torch.manual_seed(0)
+    train, validation = random_split(data, [0.9, 0.1])
+
+def main(data):
+    pass
+    mp.spawn(work, args=(2, data), nprocs=2)
+
+if __name__ == "__main__":
+    main(torch.utils.data.TensorDataset(torch.randn(64, 2)))
+""",
     """
 import torch
 import torch.distributed as dist

@@ -260,6 +260,39 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
+if os.path.exists("last.pt"):
+    state = torch.load("last.pt", map_location="cpu", weights_only=True)
+    model.load_state_dict(state["net"], strict=False)  # <-
+for step in range(10):
+    model(torch.ones(2, 4).cuda()).sum().backward()
+if dist.get_rank() == 0:
+    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(3, 1).cuda(), device_ids=[rank])
+    model.load_state_dict(torch.load("net.pt", map_location="cpu", weights_only=True), strict=False)  # <-
+    if rank == 0:
+        torch.save(model.module.state_dict(), "net.pt")
+""",
+    """
 import sys
 import torch
 from torch import nn
@@ -720,6 +753,19 @@ if accelerator.is_main_process:
     torch.save({"model": state, "optim": optim.state_dict()}, "last.pt")
 """,
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(3, 1).cuda(), device_ids=[rank])
+    model.module.load_state_dict(torch.load("net.pt", map_location="cpu", weights_only=True), strict=False)
+    if rank == 0:
+        torch.save(model.module.state_dict(), "net.pt")
+""",
+    """
 import sys
 import torch
 from torch import nn
@@ -928,26 +974,6 @@ model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
 if os.path.exists("last.pt"):
     state = torch.load("last.pt", map_location="cpu", weights_only=True)
     model.module.load_state_dict(state["net"])
-for step in range(10):
-    model(torch.ones(2, 4).cuda()).sum().backward()
-if dist.get_rank() == 0:
-    torch.save({"net": model.module.state_dict(), "step": step}, "last.pt")
-dist.destroy_process_group()
-""",
-    """
-import os
-import torch
-import torch.distributed as dist
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-local_rank = int(os.environ["LOCAL_RANK"])
-torch.cuda.set_device(local_rank)
-dist.init_process_group("nccl")
-model = DDP(nn.Linear(4, 4).cuda(), device_ids=[local_rank])
-if os.path.exists("last.pt"):
-    state = torch.load("last.pt", map_location="cpu", weights_only=True)
-    model.load_state_dict(state["net"], strict=False)
 for step in range(10):
     model(torch.ones(2, 4).cuda()).sum().backward()
 if dist.get_rank() == 0:
