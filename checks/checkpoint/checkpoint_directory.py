@@ -59,6 +59,9 @@ READ = re.compile(
     r"Repo id must|not found|can not be found|find a valid|No valid checkpoint|no file named|appear to have|"
     r"not a local folder|not a checkpoint|not a valid DeepSpeed|latest file|load path|folder does not exist"
 )
+# the calls of a traceback in which a file is opened
+READING = re.compile(r"\b(?:torch|dcp|checkpoint)\.load\(|, in (?:_?load|read_metadata|from_pretrained)\b")
+WRITING = re.compile(r"\b(?:torch|dcp|checkpoint)\.(?:async_)?save\(|, in (?:async_)?save\b")
 
 check = Check(
     severity=Severity.ERROR,
@@ -339,7 +342,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         said = f"{path} was made or moved by another rank, or by an earlier run, just before"
         yield check.found(said, fixes=RACE)
     else:
-        fixes = [ABSOLUTE, SEE] if READ.search(line) else check.fixes
+        around = sighting.around
+        read = READ.search(line) or (READING.search(around) and not WRITING.search(around))
+        fixes = [ABSOLUTE, SEE] if read else check.fixes
         yield check.found(
             f"{path} is not there, or holds no checkpoint, where this process looks", fixes=fixes
         )

@@ -53,11 +53,11 @@ AGAIN = Fix(
     "Download it again, and let an error be an error",
     "curl --fail --location --output FILE URL",
 )
-LISTED = Fix("See what is in it: torch.save puts all in one folder", "python -m zipfile -l FILE")
 NUMPY = Fix(
     "Read it with NumPy",
     'state = {name: torch.from_numpy(array) for name, array in np.load("FILE").items()}',
     Kind.EDIT,
+    source="https://numpy.org/doc/stable/reference/generated/numpy.savez.html",
 )
 UNPACK = Fix("Unpack it", "gunzip -c FILE > model.pt")
 
@@ -95,7 +95,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(
             f"{said} of torch.save but another zip archive: it holds {seen['member']}"
             + (", as numpy.savez writes it" if of_numpy else ""),
-            fixes=[NUMPY, FIRST] if of_numpy else [LISTED, FIRST],
+            fixes=[NUMPY, FIRST] if of_numpy else [FIRST, AGAIN],
         )
     elif "header" in seen:
         yield check.found(

@@ -97,6 +97,13 @@ check = Check(
     follows=["p2p-corruption", "gpu-ecc-error"],
     fixes=[
         Fix(
+            "Stay away from where there is no finite derivative (torch names <operation>): sqrt, pow, log and norm at 0, a "
+            "division by 0",
+            "std = torch.sqrt(variance.clamp_min(1e-8))  # was: torch.sqrt(variance)",
+            Kind.EDIT,
+            source="https://docs.pytorch.org/docs/stable/notes/autograd.html",
+        ),
+        Fix(
             "Lower the learning rate, and let it rise over the first steps",
             "warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.01, total_iters=1000)",
             Kind.EDIT,

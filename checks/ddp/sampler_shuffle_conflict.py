@@ -41,6 +41,12 @@ check = Check(
     "[: <iterable> and the order of an IterableDataset]",
     fixes=[
         Fix(
+            "An iterable dataset takes no <iterable>: without one, each rank passes over the samples of the others",
+            "def __iter__(self):\n"
+            "    yield from itertools.islice(self.samples(), dist.get_rank(), None, dist.get_world_size())",
+            Kind.EDIT,
+        ),
+        Fix(
             "Let the sampler shuffle, in another order in each epoch",
             "sampler = DistributedSampler(dataset, shuffle=True)\n"
             "loader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"

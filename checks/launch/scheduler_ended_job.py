@@ -49,10 +49,10 @@ check = Check(
         r"salloc: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
         r"^ {0,4}(?P<job>\d+)\S* .{0,200} (?P<reason>TIMEOUT|PREEMPTED|NODE_FAIL|BOOT_FAIL|DEADLINE|CANCELLED by \d+) +(?:\S+ +){0,6}\d+:\d+",
         # torchrun, Lightning, submitit
-        r"SignalException: Process \d+ got (?P<reason>signal: (?!2\b)\d+)",
-        r"Received (?P<reason>(?:Signals\.)?(?!2 |SIGINT)\w+ death signal)",
+        r"SignalException: Process \d+ got (?P<reason>signal: (?:(?P<hangup>1)\b|(?!2\b)\d+))",
+        r"Received (?P<reason>(?:Signals\.)?(?:(?P<hangup>1|SIGHUP) |(?!2 |SIGINT)\w+ )death signal)",
         # to the others of a rank that failed torchrun sends SIGTERM; any other signal it got itself, and passes on
-        r"Sending process \d+ closing signal (?P<reason>SIG(?:HUP|QUIT))",
+        r"Sending process \d+ closing signal (?P<reason>(?P<hangup>SIGHUP)|SIGQUIT)",
         Symptom(r"\[rank: (?P<rank>\d+)\] Received (?P<reason>SIGTERM)", unless=OTHER),
         Symptom(r"\b(?P<reason>SIGTERMException)\b", unless=OTHER),
         r"Handling auto-requeue (?P<reason>signal: \d+)",
@@ -74,6 +74,12 @@ check = Check(
     message="the job[ <job>] was ended from outside[ on <host>][: <reason>]",
     follows=["nccl-timeout", "rank-desync"],
     fixes=[
+        Fix(
+            "The terminal or ssh that it hung on was closed (signal <hangup>): start it so that it outlives that; nohup does "
+            "not do, since torchrun handles this signal itself",
+            "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
+            proof="setsid",
+        ),
         Fix(
             "See who or what ended it",
             "sacct -j <job> --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList",

@@ -43,6 +43,12 @@ ROOM = Fix(
     "dist.all_gather(parts, x)  # all_gather_into_tensor: one tensor with the rows of all ranks",
     Kind.EDIT,
 )
+PIECES = Fix(
+    "Cut as many pieces as there are ranks",
+    "pieces = [files[n :: dist.get_world_size()] for n in range(dist.get_world_size())]\n"
+    "dist.scatter_object_list(mine, pieces if dist.get_rank() == 0 else None, src=0)",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -133,7 +139,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(
             f"what a rank itself gave to {groups['call']} does not fit{sizes}: a list has one tensor for each rank, and "
             "all are of one size and type; an output of all ranks has room for each of them",
-            fixes=[ROOM, *check.fixes],
+            fixes=[PIECES if groups["call"] == "scatter" else ROOM, *check.fixes],
         )
         return
     said = "the ranks' calls do not fit together"

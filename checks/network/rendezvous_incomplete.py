@@ -36,6 +36,19 @@ THERE = r"srun: [Ww]arning: can't|All (?:distributed|DDP) processes registered|N
 KEY = r"(?P<key>(?:[^\s,]*(?:default_pg|torch|rendezvous|store_based|worker|init/|MASTER|nccl|gloo|cuda|cpu)|[\w/.-]*\d(?![\w/]))[^\s,]{0,120})"
 MEMBER = re.compile(r"GLOBAL_RANK: \d+, MEMBER: (\d+)/")
 
+SPAWNED = "terminated with the following error:"
+"""What mp.spawn says of a process that raised."""
+SPAWN = Fix(
+    "mp.spawn starts nprocs processes, on this node alone: world_size is their number, times the number of nodes",
+    "mp.spawn(worker, args=(nprocs,), nprocs=nprocs)  # in worker: init_process_group(..., world_size=nprocs)",
+    Kind.EDIT,
+)
+LONGER = Fix(
+    "Of a group that the script makes: let it wait longer",
+    'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     follows=[
@@ -114,11 +127,7 @@ check = Check(
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 "
             "--rdzv-conf=read_timeout=1800,join_timeout=1800 train.py",
         ),
-        Fix(
-            "The same for a group that the script makes",
-            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
-            Kind.EDIT,
-        ),
+        LONGER,
     ],
 )
 
@@ -148,7 +157,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         )
     else:
         message = "not all nodes came to the rendezvous before it was closed"
-    yield check.found(message)
+    by_spawn = "multiprocessing/spawn.py" in sighting.around or SPAWNED in sighting.around
+    yield check.found(message, fixes=[SPAWN, LONGER] if by_spawn else None)
 
 
 def missing_members(groups: dict[str, str], around: str) -> Iterator[Finding]:

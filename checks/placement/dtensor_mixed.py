@@ -33,10 +33,16 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # older releases put a colon after the operator
-        r"(?:(?P<operator>\w+\.\w+\.\w+):? )?got mixed torch\.Tensor and DTensor",
+        r"(?:(?P<operator>(?P<update>aten\.(?:add|sub|mul|lerp|copy)_\.\w+)|\w+\.\w+\.\w+):? )?got mixed torch\.Tensor and DTensor",
     ],
     message="an operation[, <operator>,] got sharded tensors (DTensor) and ordinary ones",
     fixes=[
+        Fix(
+            "What <update> changes may be a copy of the parameters that is older than their sharding, such as an average of "
+            "them: copy them afterwards",
+            "fully_shard(model)\naverage = [p.detach().clone() for p in model.parameters()]",
+            Kind.EDIT,
+        ),
         Fix(
             "Wrap the model itself last, so that no parameter is left out",
             "for block in model.layers:\n    fully_shard(block)\nfully_shard(model)",

@@ -74,6 +74,13 @@ WHERE = Fix(
     "See which call crashes: with num_workers=0 Python prints it (in a worker, torch's own handler of signals is in the way)",
     "PYTHONFAULTHANDLER=1 torchrun --nproc-per-node=N train.py",
 )
+ALIVE = Fix(
+    "Let the process that puts tensors into a queue live until they were taken",
+    "queue.put(tensor)\ntaken.wait()  # an Event that the process which got the tensor sets",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/multiprocessing.html",
+)
+LOADER = re.compile(r"dataloader\.py|[Dd]ataLoader|_utils/data")
 CRASHED = ("Segmentation fault", "Aborted", "Floating point exception", "Illegal instruction")
 OWN_ERROR = re.compile(
     r"(?:spawn_main|forkserver|^Process \w+-\d+(?::\d+)?:)[\s\S]{0,6000}?"
@@ -132,6 +139,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         fixes = [MAIN, MEMORY, UNDER_SLURM, FEWER]
     elif "gone" in groups:
         message = f"a worker process was gone before its tensor could be fetched ({groups['gone']}): it died, or had ended"
+        if not LOADER.search(sighting.around):
+            fixes = [ALIVE, MEMORY, KERNEL]
     elif error := OWN_ERROR.search(sighting.around):
         message = f"{who} died of an exception of its own: {error['error']}"
         fixes = [MAIN]

@@ -41,6 +41,9 @@ STARTING = (
     r"[Dd]ata[Ll]oader|data[/\\]dataloader\.py|worker Process"
 )
 
+# what is open in one process: files, data bases, connections
+OPEN = r"_io\.\w+|sqlite3\.\w+|lmdb\.\w+|Environment|h5py\.[\w.]+|_?socket(?:\.socket)?|[\w.]*(?:Connection|Cursor|Session)"
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -53,7 +56,7 @@ check = Check(
             unless=SAVING,
         ),
         Symptom(
-            r"(?:TypeError|PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?!local )[A-Za-z_][\w.]{1,120})'? objects?",
+            rf"(?:TypeError|PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?P<open>{OPEN})|(?!local )[A-Za-z_][\w.]{{1,120}})'? objects?",
             near=STARTING,
             unless=SAVING,
         ),
@@ -64,7 +67,7 @@ check = Check(
         ),
         Symptom(r"no default __reduce__ due to non-trivial __cinit__", near=STARTING, unless=SAVING),
         Symptom(
-            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__(?:mp_)?main__'",
+            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__(?:mp_)?main__'(?: \((?P<notebook>built-in)\))?",
             near=r"multiprocessing[/\\](?:spawn|queues|pool|process|forkserver)\.py|spawn_main",
             unless=SAVING,
         ),
@@ -80,6 +83,17 @@ check = Check(
     ],
     message="a process is started with something that cannot be sent to it[: <object>]",
     fixes=[
+        Fix(
+            "Leave <open> out of what is sent: open it in the process that uses it",
+            'def worker(rank):\n    log = open(f"train.{rank}.txt", "w")\n    ...\n\n\nmp.spawn(worker, nprocs=2)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "In a notebook, whose main module is <notebook>: write the function into a file, and import it",
+            "from worker import train  # worker.py, beside the notebook, holds the function\n"
+            "mp.spawn(train, args=(2,), nprocs=2)",
+            Kind.EDIT,
+        ),
         Fix(
             "Define functions and classes in a module, and bind arguments with partial",
             "collate_fn = functools.partial(collate, tokenizer=tokenizer)  # was: lambda batch: collate(batch, tokenizer)",

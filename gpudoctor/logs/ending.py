@@ -30,7 +30,7 @@ from gpudoctor.logs.lines import FULL, Line, read_lines
 from gpudoctor.logs.pasted import PROMPT
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.tracebacks import BARE
+from gpudoctor.logs.tracebacks import BARE, SHORTENED
 from gpudoctor.patterns import late_pattern
 
 LAST = 12
@@ -68,15 +68,15 @@ LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
 """What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TIMED_OUT = 124
 """The exit code of timeout where the limit that it was given was over (timeout(1))."""
-TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
+TOOL = late_pattern(
+    r": (?:command not found|No such file or directory|Permission denied|cannot execute: required file not found)$"
+)
 """What a shell says of one of a job's commands; the training may be another."""
 LIBRARY = late_pattern(r"\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]? ")
 """The place in a library's source that its logger writes in front of a line: no shell says that."""
 STACK_OF_C10 = late_pattern(r"^frame #\d+: ")
 """A call of the stack of a C++ exception of torch (c10/util/Backtrace.cpp)."""
 TELLING_CALL = late_pattern(r"\b(?:c10d|at|torch|c10::cuda)::(?!.{0,60}\b(?:Error|torchCheckFail|Logging)\b)")
-SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
-"""What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
 BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )

@@ -55,7 +55,8 @@ THREAD = late_pattern(
 )
 """What Python prints over the traceback of a thread, or of a task of asyncio: the process goes on."""
 FINISHED = late_pattern(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|exported|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved(?! (?:metadata|tensors?|variables?|shapes?|dtypes?)\b)|exported|"
+    r"written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
     # Lightning's Trainer
     r"`max_(?:epochs|steps)=\d+` reached",
     re.IGNORECASE,
@@ -95,6 +96,7 @@ STATUS = late_pattern(
     r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
     r"CreateContainer\w*) +\d|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
+    r"cannot execute(?:: required file not found| binary file.{0,80})|"
     r"unexpected EOF while .{0,60}|unbound variable)$"
 )
 """What says that a command failed, whatever it was."""

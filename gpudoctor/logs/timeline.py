@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -37,6 +38,10 @@ from gpudoctor.logs.pasted import PROMPT
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import Frame, Raised
 
+UNSHUT = "has failed to shutdown the rendezvous "
+"""torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
+WARNED = re.compile(r"\[W\d{4} ")
+"""In front of a warning of torch's C++."""
 TOP = 5
 """Lines at the top of a log among which the usage stands where it is the text of --help."""
 
@@ -63,6 +68,8 @@ class Timeline(Handling):
             return True
         if self._anew_below(line, place) or self._in_silence(line, place) or self._loops_on(line, place):
             return True
+        if self._store_shut(line, place):
+            return True
         if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
         places = self.progress[line.name, line.who]
@@ -75,6 +82,22 @@ class Timeline(Handling):
         handled = handled or self._only_warned(line, place)
         went_on = self._went_on(line, place) or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
+
+    def _store_shut(self, line: Line, place: int) -> bool:
+        """Return whether torchrun only could not shut its rendezvous down, since the host of it had done so before.
+
+        Below that it would say which worker failed; what C++ warns of above it is that the store is gone.
+        """
+        if place > self._shut or self.reported >= 0 or self.gave_in:
+            return False
+        warned = WARNED.search(line.full) is not None or place == self._shut
+        return warned and not any(one.line.name == line.name for one in self.raised)
+
+    @functools.cached_property
+    def _shut(self) -> int:
+        """The place of the last line in which torchrun says that it could not shut its rendezvous down; -1 without."""
+        places = reversed(range(len(self.lines)))
+        return next((p for p in places if UNSHUT in self.lines[p].text), -1)
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""

@@ -101,6 +101,14 @@ USAGE_ERROR = "usage error"
 """What stands in the place of an exception's type where a script did not come to run."""
 CALLED_FROM = "At:"
 """Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
+ADVICE = late_pattern(
+    r"(?:Tip|Hint|HINT): |To (?:fix|avoid|debug) this\b|If (?:this error|you (?:suspect|believe))\b|"
+    r"For more (?:debugging|information)\b|"
+    r"Set TORCH\w+=|from user code:$"
+)
+"""How a paragraph of torch's advice begins, below what an exception says; no program of a user's prints that."""
+SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
+"""What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 CUT_BEHIND = "its message is not here: the log ends inside its traceback"
 RAISING = late_pattern(r"^raise (?P<type>(?:[A-Za-z_]\w*\.){0,6}[A-Z]\w{1,60}(?:Error|Exception|Exit))\b")
@@ -246,6 +254,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         text, place = line.text, places[number]
         if not text or number <= shown:
             continue
+        if SHORTENED.match(text) and (refused := _refused(lines, places, number, above)):
+            yield refused
+            continue
         if debugged := DEBUGGED.match(text):
             message, calls, shown = _debugged(lines, number)
             kind = debugged["type"].rpartition(".")[2]
@@ -307,6 +318,22 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         kind = (notebook or (raising["type"] if raising else "")).rpartition(".")[2] or CUT_OFF
         said = CUT_BEHIND if raising and not notebook else ""
         yield Raised(kind, said, line, first, first, places[-1], frames, chained, late, headed)
+
+
+def _refused(lines: Sequence[Line], places: list[int], number: int, above: Raised | None) -> Raised | None:
+    """Return what Hydra says above the line in which it has left out the traceback; ``None`` where that is there."""
+    end = number - 1 if number and not lines[number - 1].text else number
+    begin = end
+    while begin and lines[begin - 1].text and end - begin < LINES_OF_MESSAGE:
+        begin -= 1
+    if (
+        begin == end
+        or (above is not None and above.last >= places[begin])
+        or SHORTENED.match(lines[begin].text)
+    ):
+        return None
+    said = lines[begin]
+    return Raised(USAGE_ERROR, said.text, said, places[begin], places[begin], places[number])
 
 
 def _printed_again(frames: Sequence[Frame], first: int, above: Raised | None) -> bool:
@@ -375,9 +402,11 @@ def _bare(lines: Sequence[Line], number: int) -> tuple[str, str] | None:
 
 def _end(lines: Sequence[Line], number: int) -> int:
     """Return the number of the last line of the message that begins in a line."""
-    last = number
-    for after in range(number + 1, min(number + LINES_OF_MESSAGE, len(lines))):
+    last = begin = number
+    for after in range(number + 1, min(number + 2 * LINES_OF_MESSAGE, len(lines))):
         text = lines[after].text
+        if after - begin >= LINES_OF_MESSAGE:
+            break
         if HEADER.search(text) or text.startswith(CHAINED) or lines[after].bar:
             break
         if lines[after].seconds is not None and lines[number].seconds is None:
@@ -388,7 +417,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
             break
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
             below = next((x.text for x in lines[after + 1 : after + 4] if x.text), "")
-            if below != CALLED_FROM:
+            if below != CALLED_FROM and not ADVICE.match(below):
                 break
+            begin = after
         last = after
     return last

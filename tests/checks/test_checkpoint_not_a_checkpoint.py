@@ -21,6 +21,12 @@ WEIGHTS_ONLY = (
     "documentation of torch.load to learn more about types accepted by default with weights_only https://pytorch.org/docs"
 )
 EXAMPLES = {
+    "RuntimeError: [enforce fail at inline_container.cc:179] . file in archive is not in a subdirectory: w.npy": (
+        MESSAGE + " of torch.save but another zip archive: it holds w.npy, as numpy.savez writes it"
+    ),
+    "RuntimeError: [enforce fail at inline_container.cc:197] . file in archive is not in a subdirectory: README.md": (
+        MESSAGE + " of torch.save but another zip archive: it holds README.md"
+    ),
     WEIGHTS_ONLY.format(118): POINTER,
     WEIGHTS_ONLY.format(60): MESSAGE + " but a web page or XML: it begins with <",
     WEIGHTS_ONLY.format(123): MESSAGE + " but text: it begins with {",

@@ -1,6 +1,10 @@
 """collective-mismatch: seen in logs."""
 
 MESSAGE = "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
+OWN = (
+    "what a rank itself gave to {} does not fit {}: a list has one tensor for each rank, and all are of one size and type; an "
+    "output of all ranks has room for each of them"
+)
 EXAMPLES = {
     (
         'File "/opt/deepspeed/runtime/zero/partitioned_param_coordinator.py", line 225, in reset_step\n'
@@ -47,27 +51,19 @@ EXAMPLES = {
     ),
     "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code?": MESSAGE,
     "ValueError: ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected (8), got (4))": (
-        "the ranks' calls do not fit together ((4) came where (8) was expected); each rank must make the same "
-        "calls with the same shapes"
+        OWN.format("allgather", "((4) came where (8) was expected)")
     ),
     "RuntimeError: ProcessGroupGloo::allgather: invalid tensor type at index 1 (expected CPUFloatType, got CPULongType)": (
-        "the ranks' calls do not fit together (CPULongType came where CPUFloatType was expected); each rank "
-        "must make the same calls with the same shapes"
+        OWN.format("allgather", "(CPULongType came where CPUFloatType was expected)")
     ),
     (
         "ValueError: ProcessGroupGloo::gather: Incorrect output list size 1. Output list size should be 2, same as size of "
         "the process group."
-    ): (
-        "the ranks' calls do not fit together (1 came where 2 was expected); each rank must make the same "
-        "calls with the same shapes"
-    ),
+    ): (OWN.format("gather", "(1 came where 2 was expected)")),
     (
         "ValueError: ProcessGroupGloo::scatter: Incorrect input list size 3. Input list size should be 2, same as size of "
         "the process group."
-    ): (
-        "the ranks' calls do not fit together (3 came where 2 was expected); each rank must make the same "
-        "calls with the same shapes"
-    ),
+    ): (OWN.format("scatter", "(3 came where 2 was expected)")),
     (
         "node1:101:207 [3] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and "
         "around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs"

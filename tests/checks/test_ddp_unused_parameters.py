@@ -2,6 +2,7 @@
 
 HEADLINE = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. This error"
 MESSAGE = "DDP waited for gradients that never came"
+CHANGED = "static_graph=True promises DDP the same parameters and the same graph in every iteration, and a later one used others"
 EXAMPLES = {
     "did not receive grad for rank 2, base_model.v_proj.lora_B.default.weight": "DDP waited on rank 2 for gradients that never came, such as those of base_model.v_proj.lora_B.default.weight",
     HEADLINE: MESSAGE,
@@ -14,7 +15,7 @@ EXAMPLES = {
     (
         "[rank1]: RuntimeError: Your training graph has changed in this iteration, e.g., one parameter is unused in first "
         "iteration, but then got used in the second iteration. this is not compatible with static_graph set to True."
-    ): MESSAGE,
+    ): CHANGED,
     f"[rank1]: {HEADLINE}\n[rank1]: Parameter indices which did not receive grad for rank 1: 2 3": (
         MESSAGE + ", such as those of parameters 2 3"
     ),
@@ -22,7 +23,7 @@ EXAMPLES = {
         f"{HEADLINE}\nParameters which did not receive grad for rank 0: b.bias, b.weight\n"
         "Parameter indices which did not receive grad for rank 0: 2 3"
     ): MESSAGE + ", such as those of b.bias, b.weight",
-    "static_graph=True is enabled for DDP, we expect this set of unused parameters to remain consistent": MESSAGE,
+    "static_graph=True is enabled for DDP, we expect this set of unused parameters to remain consistent": CHANGED,
     (
         "RuntimeError: It looks like your LightningModule has parameters that were not used in producing the loss returned "
         "by training_step. If this is intentional, you must enable the detection of unused parameters in DDP"

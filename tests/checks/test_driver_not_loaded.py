@@ -13,6 +13,10 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("driver-not-loaded")
 MESSAGE = "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs"
 EXAMPLES = {
+    "lightning.fabric.utilities.exceptions.MisconfigurationException: No supported gpu backend found!": (
+        "Lightning was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this "
+        "torch is a CPU build"
+    ),
     "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found": MESSAGE,
     (
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an "

@@ -7,6 +7,9 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("module-missing")
 EXAMPLES = {
+    "ImportError: Unable to import required dependencies:\npytz: No module named 'pytz'": (
+        "the Python that ran has no module pytz"
+    ),
     "# No module named 'fused'": "the Python that ran has no module fused",
     "ImportError: Please install apex from https://www.github.com/nvidia/apex to use fp16 training.": "a library asks for apex, which is not installed",
     "ModuleNotFoundError: No module named 'fused_layer_norm_cuda'": (

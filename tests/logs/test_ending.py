@@ -370,7 +370,10 @@ def test_an_error_that_hydra_tells_without_a_traceback():
         "Could not override 'model.width'.\nTo append to your config use +model.width=64\n\n"
         "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
     ).findings
-    assert (finding.message, finding.severity) == ("Could not override 'model.width'.", Severity.ERROR)
+    assert (finding.message, finding.severity) == (
+        "usage error: Could not override 'model.width'.",
+        Severity.ERROR,
+    )
 
 
 def test_a_time_limit_that_sent_its_own_kill_is_none_of_memory():

@@ -144,3 +144,29 @@ def test_what_is_said_of_a_failure(name, said):
     finding = explain(RUNS / "fourteenth" / f"broken-{name}.txt").findings[0]
     assert finding.severity is Severity.ERROR
     assert said in finding.message
+
+
+def test_a_store_that_another_node_had_shut_is_no_failure_and_one_that_a_worker_lost_is():
+    path = RUNS / "fifteenth" / "ok-ns-ipv6-warn.txt"
+    assert explain(path).worst() in (None, Severity.NOTE)
+    lost = "RuntimeError: Connection closed by peer [10.0.0.2]:4711"
+    worker = f'[rank1]: Traceback (most recent call last):\n[rank1]:   File "train.py", line 4, in <module>\n[rank1]: {lost}\n'
+    assert explain(path.read_text() + worker).findings[0].severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        (
+            "iterable-sampler",
+            "itertools.islice(self.samples(), dist.get_rank(), None, dist.get_world_size())",
+        ),
+        ("spawn-short", "mp.spawn(worker, args=(nprocs,), nprocs=nprocs)"),
+        ("spawn-file-handle", 'log = open(f"train.{rank}.txt", "w")'),
+        ("anomaly", "torch.sqrt(variance.clamp_min(1e-8))"),
+        ("sighup", "setsid torchrun"),
+        ("scatter-list", "dist.scatter_object_list(mine, pieces"),
+    ],
+)
+def test_the_first_fix_is_the_one_that_mended_the_run(name, first):
+    assert first in explain(RUNS / "fourteenth" / f"broken-{name}.txt").findings[0].fixes[0].command
