@@ -70,7 +70,7 @@ check = Check(
         r"NVMLError_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED",
         r"The NVIDIA Driver was not detected",  # banner of NVIDIA's containers
         r"(ImportError|OSError): libcuda\.so\.1: cannot open shared object file",
-        r"nvidia-container-cli: initialization error(?!: (?:nvml error: (?:driver/library version|unknown error)|cuda error|driver (?:rpc )?error: timed out))",
+        r"nvidia-container-cli: initialization error(?!:? *$|: +(?:nvml error: +(?:driver/library version|unknown error)|cuda error|driver (?:rpc )?error: timed out))",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
@@ -141,7 +141,16 @@ def environment(
         raise CannotTell("whether the NVIDIA driver is loaded is not known")
     free = [card for card in cards if card.driver != "nouveau"]  # nouveau-bound tells of the others
     if free and not driver.loaded and not any(card.driver == "nvidia" for card in cards):
-        yield _unloaded(cards, gpus, host)
+        yield _unlisted(cards) if driver.unlisted else _unloaded(cards, gpus, host)
+
+
+def _unlisted(cards: list[PciDevice]) -> Finding:
+    """Describe GPUs of which a text shows that they are there, and that no module of NVIDIA's is loaded."""
+    here = f"{count(len(cards), 'NVIDIA GPU')} on the PCI bus"
+    return check.found(
+        f"{here}, and lsmod lists no module of NVIDIA's: CUDA sees no GPU",
+        fixes=[LEAVE_OUT, LOAD, INSTALL],
+    )
 
 
 def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> Finding:

@@ -38,6 +38,8 @@ class Driver(Struct, frozen=True, kw_only=True):
     description: str = ""
     """The NVRM line of ``/proc/driver/nvidia/version``: open or closed module, build."""
     nodes: list[DeviceNode] = []
+    unlisted: bool = False
+    """``lsmod`` lists no module of NVIDIA's, in a text that somebody sent."""
     dxg: bool = False
     """``/dev/dxg`` exists: WSL 2, where the driver is Windows' and no NVIDIA module is loaded here."""
 

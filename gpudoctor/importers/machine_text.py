@@ -26,6 +26,7 @@ from gpudoctor.importers import (
     installed_packages,
     ip_addresses,
     kernel_log,
+    kernel_modules,
     kohya_env,
     kubernetes,
     lightning_env,
@@ -221,7 +222,9 @@ class _Pasted:
     def _driver(self, gpus: Gpus | str | None) -> Driver | None:
         if not isinstance(gpus, Gpus):
             version = self.table.driver_version or kernel_log.driver_version(self.pieces)
-            return Driver(version=version) if gpus is None and version else None
+            unlisted = not version and kernel_modules.unloaded(self.pieces)
+            known = gpus is None and (version or unlisted)
+            return Driver(version=version, unlisted=unlisted) if known else None
         known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
         return Driver(version=gpus.driver_version) if known else None
 

@@ -56,6 +56,8 @@ NOT_THIS = [
     "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
     "nvidia-container-cli: initialization error: nvml error: unknown error: unknown",
     "nvidia-container-cli: initialization error: cuda error: out of memory: unknown.",
+    "nvidia-container-cli: initialization error:",
+    "nvidia-container-cli: initialization error: \nnvml error: driver/library version mismatch: unknown",
     "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
 ]
 CARD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302")
@@ -195,3 +197,12 @@ def test_unknown(facts):
 def test_a_program_that_goes_on_without_a_gpu_has_not_failed(text, severity):
     (seen,) = matches(text, [CHECK])
     assert seen.finding.severity is severity
+
+
+def test_a_text_in_which_lsmod_lists_no_module():
+    _, [finding] = run(pci=Pci(nvidia=[CARD]), driver=Driver(unlisted=True))
+    assert (
+        finding.message
+        == "1 NVIDIA GPU on the PCI bus, and lsmod lists no module of NVIDIA's: CUDA sees no GPU"
+    )
+    assert not finding.evidence

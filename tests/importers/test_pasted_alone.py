@@ -53,6 +53,24 @@ def test_adapters(text, ports, facts_of):
     assert {device.name: device.ports for device in facts_of(text)["infiniband"].devices} == ports
 
 
+BUS = "3b:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev a1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "unlisted"),
+    [
+        ("# lsmod |grep nvidia\n# # rpm -q cuda-drivers\n", True),
+        ("user@node1:~$ lsmod | grep -i nvidia\nuser@node1:~$ \n", True),
+        ("$ lsmod | grep nvidia\nnvidia_uvm    1540096  0\n$ \n", None),
+        ("$ lsmod | grep nvidia\n", None),  # cut off
+        ("lsmod | grep nvidia\nshows nothing interesting\n", None),
+    ],
+)
+def test_modules_that_lsmod_does_not_list(text, unlisted, facts_of):
+    driver = facts_of(text + BUS).get("driver")
+    assert (driver.unlisted if driver else None) is unlisted
+
+
 OLD = """\
 eth0      Link encap:Ethernet  HWaddr 02:42:ac:11:00:02
           inet addr:172.17.0.2  Bcast:172.17.255.255  Mask:255.255.0.0
