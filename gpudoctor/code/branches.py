@@ -10,7 +10,7 @@ from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.once import is_made, made_once, settled
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.settled import narrowed, settle
-from gpudoctor.code.unwrapping import is_wrapped
+from gpudoctor.code.unwrapping import is_wrapped, taken_out
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
 
 Heap = dict[tuple[int, str], Value]
@@ -23,6 +23,8 @@ def branch(frame: Frame, node: ast.If) -> bool:
         settled(frame, asked)
         return False
     left = _branches(frame, node)
+    if not left:
+        taken_out(frame, node)
     if asked is not None and not left:
         settled(frame, asked)
     return left

@@ -2,7 +2,7 @@
 
 import ast
 
-from gpudoctor.code.program import Frame
+from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import Known
 
 PARALLEL = ("ddp", "dp")
@@ -31,4 +31,26 @@ def is_wrapped(frame: Frame, test: ast.expr) -> bool | None:
     return any(item.text == frame.program.things[value.thing].type for item in classes)
 
 
-__all__ = ["is_wrapped"]
+INSIDE = {"module": PARALLEL, "_orig_mod": ("compiled",)}
+"""Attributes under which wrappers keep what they hold, and the kinds of wrapper that have them."""
+
+
+def taken_out(frame: Frame, node: ast.If) -> None:
+    """Note that a name holds no wrapper after ``if isinstance(net, OptimizedModule): net = net._orig_mod``."""
+    last = node.body[-1]
+    if node.orelse or not (isinstance(last, ast.Assign) and len(last.targets) == 1):
+        return
+    target, given = last.targets[0], last.value
+    if not (isinstance(target, ast.Name) and isinstance(given, ast.Attribute) and given.attr in INSIDE):
+        return
+    if not (isinstance(given.value, ast.Name) and given.value.id == target.id):
+        return
+    value = frame.names.get(target.id)
+    if value is None or value.known is not Known.CHOICE:
+        return
+    bare = [o for o in value.possible() if frame.program.kind(o) not in INSIDE[given.attr]]
+    if bare and len(bare) < sum(1 for _ in value.possible()):
+        frame.names[target.id] = one_of(bare)
+
+
+__all__ = ["is_wrapped", "taken_out"]

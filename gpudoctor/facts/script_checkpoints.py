@@ -14,6 +14,7 @@ PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepar
 """What a wrapper puts in front of each key of its state dict."""
 TELLS_WRAPPED = (
     "module",
+    "wrap",
     "isinstance",
     "hasattr",
     "dist",

@@ -768,6 +768,30 @@ def main(rank):
     """
 import sys
 import torch
+from parts import Net
+from torch._dynamo import OptimizedModule
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+torch.distributed.init_process_group("gloo")
+net = Net()
+if "compile" in sys.argv:
+    net = torch.compile(net)
+net = DDP(net)
+
+def save(net):
+    if torch.distributed.get_rank() == 0:
+        inside = net.module
+        if isinstance(inside, OptimizedModule):
+            inside = inside._orig_mod
+        torch.save(inside.state_dict(), "net.pt")
+
+net(torch.ones(2, 2)).sum().backward()
+save(net)
+torch.distributed.destroy_process_group()
+""",
+    """
+import sys
+import torch
 from torch import nn
 
 net = nn.DataParallel(nn.Linear(2, 2)).cuda()
