@@ -105,6 +105,7 @@ def _attributes(script: Script) -> Iterator[Finding]:
                 use.text.startswith(f"self.{name}.")
                 and use.scope.startswith(f"{owner}.")
                 and _by_all(script, use)
+                and not _of_one_object(script, made)
             ):
                 yield check.found(
                     f"self.{name} is made on rank {made.rank_conditions[-1].rank} alone (line {made.place}) and used here on all: "
@@ -118,6 +119,12 @@ def _of_one(call: Call) -> bool:
     """Return whether an attribute is given under a test for one rank, and under no other test."""
     tests = [c for c in call.conditions if c.kind == "if"]
     return len(tests) == 1 and tests[0].by_rank and tests[0].rank is not None and "try" not in call.contexts
+
+
+def _of_one_object(script: Script, made: Call) -> bool:
+    """Return whether the object itself is made on one rank alone: the others have none whose attribute is missing."""
+    outside = made.stack[-1:]
+    return any(c.place in outside and made.rank_conditions[-1] in c.conditions for c in script.calls)
 
 
 def _tested(call: Call) -> bool:

@@ -98,6 +98,8 @@ def code(script: Script) -> Iterator[Finding]:
             or _for_machines(script)
             or any(_over_nodes(i) for i in _indices(choosing[0]))
         )
+        groups = script.named("torch.distributed.init_process_group")
+        several = several and not any(meets_here(script, group) for group in groups)
         yield check.found(
             f"the GPU is chosen by the global rank, {_chosen(choosing[0])}: a second machine has no GPU of "
             "that number",

@@ -65,7 +65,8 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.named(*WRAPPING):
         given = call.value("module")
         inner = script.thing(given, "dp", "ddp") if given.known is Known.THING else None
-        if inner is not None:
+        made = script.made_by(inner) if inner is not None else None
+        if inner is not None and not (made is not None and call.excluded(made)):
             outer, held = call.name.rpartition(".")[2], inner.type.rpartition(".")[2]
             yield check.found(
                 f"{outer} is given a model that {held} wraps already (line {inner.place}): each of them distributes it",

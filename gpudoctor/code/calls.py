@@ -290,7 +290,7 @@ def _instance(
     name = frame.program.name_of(item)
     arguments = named("", "", positional, keywords)
     inner = -1
-    if kind in ("dataset", "loader", *WRAPPERS):
+    if kind in ("dataset", "loader", "sampler", *WRAPPERS):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     value = program.thing(kind, name, frame.place(node), inner)
     frame.record(
@@ -307,7 +307,7 @@ def _instance(
         fields(frame, value.thing, {name: argument.value for name, argument in given.items()})
         fields(frame, value.thing, {f"[{n}]": argument.value for n, argument in enumerate(given.values())})
     for argument in arguments.values():
-        if kind not in ("instance", "model", "dataset", *WRAPPERS):
+        if kind not in ("instance", "model", "dataset", "sampler", *WRAPPERS):
             program.escape(argument.value)
     return value
 

@@ -144,9 +144,19 @@ def _follow(
         by_rank, from_data = mixed(frame.yielded)
         return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
     outcome = one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+    if len(frame.returned) > 1:
+        outcome = _called_after(function, outcome)
     if not outcome.things:
         program.answers[name] = outcome
     return outcome
+
+
+def _called_after(function: Function, outcome: Value) -> Value:
+    """Return the rank after which a function is called that comes to one of several: ``get_local_rank``."""
+    kinds = {option.known for option in outcome.possible() if option.is_rank}
+    by_name = named_value(function.node.name.lower().removeprefix("get_"))
+    mixed_up = by_name is not None and by_name.is_rank and kinds and kinds != {by_name.known}
+    return by_name if by_name is not None and mixed_up else outcome
 
 
 def _rejoin(frame: Frame) -> None:

@@ -80,6 +80,14 @@ class Condition(Struct, frozen=True):
             return False
         return (left.literal == right.literal) is ((value.text == "Eq") is self.negated)
 
+    def _opposite_part(self, other: "Condition") -> bool:
+        """Return whether a part of this test, which holds with all of them, is the opposite of one of the other's."""
+        texts = [_bare(test.text) for test in (self, other)]
+        if any(" or " in text for text in texts):
+            return False
+        own, others = ({_bare(part) for part in text.split(" and ")} for text in texts)
+        return any(f"not {part}" in others for part in own) or any(f"not {part}" in own for part in others)
+
     def _same(self, other: "Condition") -> bool:
         """Return whether both ask for one value by two names: ``multi``, and ``self.multi`` that was given it."""
         names = [test.text.rpartition(".")[2] for test in (self, other)]
@@ -96,6 +104,8 @@ class Condition(Struct, frozen=True):
             return self.negated != other.negated
         if self.negated or other.negated:
             return False
+        if " and " in self.text or " and " in other.text:
+            return self._opposite_part(other)
         own, others = EQUALS.fullmatch(self.text), EQUALS.fullmatch(other.text)
         if own and others:
             return own["what"] == others["what"] and own["text"] != others["text"]
@@ -106,6 +116,12 @@ class Condition(Struct, frozen=True):
             and held["what"] == equal["what"]
             and held["text"] not in equal["text"]
         )
+
+
+def _bare(test: str) -> str:
+    """Return a part of a test without the parentheses around it."""
+    test = test.strip()
+    return test[1:-1] if test.startswith("(") and test.endswith(")") else test
 
 
 class Loop(Struct, frozen=True):

@@ -476,6 +476,102 @@ def main(path):
     model = torch.load(path, map_location="cpu")
     print(sum(p.numel() for p in model.parameters()))
 """,
+    "a local rank that a function looks up, and a wrapper of each kind": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from parts import build_net
+from utils import distributed as comm
+
+class Trainer:
+    def __init__(self):
+        self.distributed = dist.is_initialized()
+        self.build()
+        if (
+            torch.cuda.device_count() > 1
+            and not self.distributed
+        ):
+            self.net = torch.nn.DataParallel(self.net)
+        if torch.cuda.is_available() and self.net:  # <- dp-double-wrap at net, dev | if self.distributed and self.net:
+            self.net = torch.nn.parallel.DistributedDataParallel(self.net, device_ids=[comm.get_local_rank()])
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(comm.get_local_rank())
+    trainer = Trainer()
+    trainer.net(torch.ones(2, 2).cuda()).sum().backward()
+    dist.destroy_process_group()
+# file: utils/__init__.py
+# file: utils/distributed.py
+import torch.distributed as dist
+
+GROUP = None
+
+def get_local_rank():
+    if GROUP is None:
+        return dist.get_rank()
+    return dist.get_rank(group=GROUP)
+""",
+    "a sampler below another, which makes batches of it": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from batches import Buckets
+from parts import pairs
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    sampler = DistributedSampler(pairs)
+    loader = DataLoader(pairs, batch_sampler=Buckets(sampler, 4))
+    for epoch in range(3):
+        pass  # <- sampler-set-epoch at = DistributedSampler | sampler.set_epoch(epoch)
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+    dist.destroy_process_group()
+# file: batches.py
+from torch.utils.data import Sampler
+
+class Buckets(Sampler):
+    def __init__(self, sampler, size):
+        self.sampler, self.size = sampler, size
+
+    def __iter__(self):
+        batch = []
+        for number in self.sampler:
+            batch.append(number)
+            if len(batch) == self.size:
+                yield batch
+                batch = []
+""",
+    "an object that is made on one rank alone": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from parts import Net
+from profiling import Profiler
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(Net())
+    if dist.get_rank() == 0:
+        profiler = Profiler("trace.json")
+    for step in range(3):
+        model(torch.ones(2, 2)).sum().backward()
+        with torch.no_grad():  # <- rank-zero-only-name at profiler.write | if dist.get_rank() == 0:
+            profiler.write(step)
+    dist.destroy_process_group()
+# file: profiling.py
+class Profiler:
+    def __init__(self, name):
+        self.name = name
+
+    def write(self, step):
+        print(self.name.replace(".json", ""), step)
+""",
     "modules below lib": """
 # file: tools/train.py
 import _paths
