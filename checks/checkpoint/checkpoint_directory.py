@@ -81,6 +81,10 @@ check = Check(
         r"open file failed (?:with strerror: |because of errno \d+ on fopen: )(?P<reason>Is a directory|Permission denied|No such file or directory|Read-only file system|File exists)",
         r"RuntimeError: File (?P<path>\S{1,300}\.\w{2,12}) cannot be opened",
         r"(?:PermissionError: \[Errno 13\] Permission denied|OSError: \[Errno 30\] Read-only file system): ['\"](?P<path>[^'\"\n]{1,300}\.(?:pth?|ckpt|safetensors|tar|bin))['\"]",
+        Symptom(
+            r"(?:PermissionError: \[Errno 13\] Permission denied|OSError: \[Errno 30\] Read-only file system): ['\"](?P<path>[^'\"\n]{1,300})['\"]",
+            near=r"torch[/\\]distributed[/\\]checkpoint",
+        ),
         # ranks that race for one folder
         rf"FileExistsError: \[Errno 17\] File exists: {QUOTED}",
         Symptom(rf"FileExistsError: \[Errno 17\] File exists: {OUTPUT}", near=r"makedirs|mkdir"),

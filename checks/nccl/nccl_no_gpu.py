@@ -35,6 +35,7 @@ check = Check(
     otherwise="a warning or a note before the training",
     symptoms=[
         r"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
+        r"device_id \S{1,20} is out of range\. .{0,80}number of accelerators available: 0\b",
         r"nccl2 requires at least one CUDA device",  # torch 2.15
     ],
     message="NCCL moves data between GPUs only, and this process sees none",

@@ -13,7 +13,7 @@ from gpudoctor.logs.ending import Ending, telling
 from gpudoctor.logs.fault_handler import spoke
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.launcher import launched, under_slurm
-from gpudoctor.logs.line_kinds import NOISE
+from gpudoctor.logs.line_kinds import NOISE, reports_failure
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.symptoms import Load
@@ -30,6 +30,9 @@ HANDLER = "PYTHONFAULTHANDLER=1 "
 """With a command behind it: what only switches the handler on. Beside other variables it is not all that a fix does."""
 ALONE = re.compile(r"<NO_OTHER_FAILURES>")
 """What torchrun's summary holds where one rank alone failed (torch/distributed/elastic/multiprocessing/errors)."""
+LAST_WORDS = "the last that was printed above the launcher's words is quoted, and may say why"
+HERE = re.compile(r"(?:127\.|::1$|localhost$)")
+"""An address that only processes of the same machine have."""
 HELD = 15
 """Characters of a message that no other message holds by chance, as it may hold a key."""
 QUOTED = 3
@@ -53,7 +56,10 @@ def findings(
     found = []
     if judgement.cause is not None:
         cause = replace(_finding(judgement.cause), severity=Severity.ERROR)
-        cause = _pointed(cause, judgement, lines) if judgement.cause.elsewhere else cause
+        if judgement.cause.elsewhere:
+            cause = _pointed(cause, judgement, lines)
+        elif judgement.cause.check.elsewhere:
+            cause = _with_last_words(cause, judgement, lines)
         found.append(_own_line(cause, judgement.own))
     unknown, failed = _unknown(judgement, ending, lines, load)
     found += unknown
@@ -182,13 +188,15 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     of_launcher = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
     said = _said_above(judgement, lines) if of_launcher else []
     look = f"look at the output of {who}, which failed or stalled first and is not shown here"
-    if not first and any(ALONE.match(line.text) for line in lines):
+    peers = [seen.sighting.groups.get("peer", "") for event in events for seen in event.seen]
+    here = any(map(HERE.match, peers))
+    if not first and here and any(ALONE.match(line.text) for line in lines):
         look = (
-            "torchrun names no other failure on this node: if another rank ran here, it had ended by itself and "
-            "without an error, with fewer batches or by an early exit"
+            "torchrun names no other failure: the other rank had ended by itself and without an error, with "
+            "fewer batches or by an early exit"
         )
     if said:
-        look = "the last that was printed above the launcher's words is quoted, and may say why"
+        look = LAST_WORDS
     keep = Fix(
         "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
     )
@@ -200,6 +208,22 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
         evidence=[*finding.evidence, *(Evidence(x.text[:500], x.where, x.rank) for x in said)],
         fixes=finding.fixes if kept else [*finding.fixes, keep],
         behind=stood or ("" if said else finding.behind),
+    )
+
+
+def _with_last_words(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:
+    """Quote what was printed last above a launcher's word of a process that left with an exit code of its own."""
+    own = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
+    said = (
+        [line for line in _said_above(judgement, lines) if reports_failure(line.full, line.text)]
+        if own
+        else []
+    )
+    more = [Evidence(line.text[:500], line.where, line.rank) for line in said]
+    return replace(
+        finding,
+        message=f"{finding.message}; {LAST_WORDS}" if said else finding.message,
+        evidence=[*finding.evidence, *more],
     )
 
 

@@ -11,6 +11,10 @@ RENAMED = "FileNotFoundError: [Errno 2] No such file or directory: 'model/tmp-ch
 FOLDER = "IsADirectoryError: [Errno 21] Is a directory: '/data/run1/checkpoints'"
 NOT_WRITABLE = "PermissionError: [Errno 13] Permission denied: '/data/run1/epoch_3.pth'"
 EXAMPLES = {
+    (
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/distributed/checkpoint/filesystem.py", line 480, in mkdir\n'
+        "OSError: [Errno 30] Read-only file system: 'runs/step0'"
+    ): "runs/step0 may not be written by this process",
     "RuntimeError: Parent directory out/run1 does not exist.": (
         "out/run1 is not there, or holds no checkpoint, where this process looks"
     ),

@@ -11,6 +11,10 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL moves data between GPUs only, and this process sees none"
 EXAMPLES = {
+    (
+        "ValueError: device_id cuda:1 is out of range. Please use a device index less than the number of accelerators "
+        "available: 0."
+    ): MESSAGE,
     "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!": MESSAGE,
     "[rank0]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!": MESSAGE,
     "[rank1]: RuntimeError: nccl2 requires at least one CUDA device": MESSAGE,

@@ -136,7 +136,7 @@ def test_a_labelled_run_is_read_rightly(name):
         ("static-graph", "static_graph=True promises DDP"),
         ("lightning-gpu", "Lightning was to use GPUs, and torch sees none"),
         ("redirect-logs", "look at the output of rank 1, which failed or stalled first"),
-        ("loss-dict", "torchrun names no other failure on this node"),
+        ("loss-dict", "torchrun names no other failure: the other rank had ended by itself"),
         ("scatter-list", "what a rank itself gave to scatter does not fit (3 came where 2 was expected)"),
     ],
 )
@@ -170,3 +170,9 @@ def test_a_store_that_another_node_had_shut_is_no_failure_and_one_that_a_worker_
 )
 def test_the_first_fix_is_the_one_that_mended_the_run(name, first):
     assert first in explain(RUNS / "fourteenth" / f"broken-{name}.txt").findings[0].fixes[0].command
+
+
+def test_the_last_words_of_a_rank_that_left_with_an_exit_code_are_quoted():
+    finding = explain(RUNS / "fifteenth" / "broken-logger-critical-then-1.txt").findings[0]
+    assert finding.id == "child-failed"
+    assert any("no tokenizer named" in evidence.text for evidence in finding.evidence)
