@@ -99,7 +99,8 @@ def code(script: Script) -> Iterator[Finding]:
             how = f"line {told[0].place} tells it one once" if told else "nothing calls its set_epoch"
             if any(call.loops for call in told):
                 how = f"line {told[0].place} tells it one of them alone"
-            unsure = handed is not None and not told
+            without = any(_without_epoch(script, loader) for loader in loaders)
+            unsure = handed is not None and not told and not (without and _told_nothing(script, handed))
             if handed is not None and unsure:
                 how = f"nothing here calls its set_epoch; unless {handed.text} (line {handed.place}) does"
             yield check.found(
@@ -155,6 +156,16 @@ def _handed(script: Script, loader: Thing) -> list[Call]:
     ]
     rest = [c for c in uses if c not in trained and not EVALUATING.search(c.text.lower())]
     return [] if any(loader.number in c.receiver.things or c.name != "<loop>" for c in rest) else trained
+
+
+def _told_nothing(script: Script, call: Call) -> bool:
+    """Return whether a function of another file does not come to know the epoch, nor is an object's that may count it."""
+    kept = any(EPOCH_KEPT.search(other.text) for other in script.methods("__set__"))
+    return not kept and (call.receiver.known is Known.SYMBOL or "." not in call.text)
+
+
+EPOCH_KEPT = re.compile(r"epoch$", re.I)
+"""How an attribute is called that an object knows the epoch by."""
 
 
 def _by_some(script: Script, told: list[Call]) -> Call | None:

@@ -44,6 +44,21 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from engine import Engine
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(args, model, optimizer, data):
+    dist.init_process_group("nccl")
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))  # <-
+    for epoch in range(args.epochs):
+        Engine.train(loader, model, optimizer, fp16=True)
+
+if __name__ == "__main__":
+    main(*read())
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 def loader_of(data, kind):
