@@ -104,7 +104,18 @@ def code(script: Script) -> Iterator[Finding]:
         inner = script.innermost(wrapper)
         gloo = group is not None and group.value("backend").literal == "gloo"
         placed = [call for call in moves(script, inner) if call.number < made.number]
-        to_cpu = bool(placed) and target(placed[-1]).literal == "cpu"
+        last = next((call for call in reversed(placed) if not call.excluded(made)), None)
+        number = target(last).index if last is not None and not last.rank_conditions else None
+        own = len(ids.items) == 1 and ids.items[0].by_rank and _chosen(script)
+        if last is not None and number is not None and number.is_literal and own:
+            yield check.found(
+                f"device_ids={text} is the GPU of the rank, and line {last.place} puts the model on {last.arguments['device'].text} "
+                "on all of them: DistributedDataParallel refuses it on the others",
+                location=made.place,
+                fixes=[ONE_GPU],
+            )
+            continue
+        to_cpu = bool(placed) and target(placed[-1]).on_cpu
         on_cpu = to_cpu or (gloo and stays(script, inner) and not moves(script, inner))
         if text and inner is not wrapper and on_cpu:
             yield check.found(
@@ -113,6 +124,12 @@ def code(script: Script) -> Iterator[Finding]:
                 location=made.place,
                 fixes=[NONE_NAMED, ONE_GPU],
             )
+
+
+def _chosen(script: Script) -> bool:
+    """Return whether each rank chooses its own GPU; where none does, that is the fault, and not the model's place."""
+    chosen = (call.value("device") for call in script.named("torch.cuda.set_device"))
+    return any(device.by_rank or (device.index is not None and device.index.by_rank) for device in chosen)
 
 
 def counted(ids: Value) -> bool:

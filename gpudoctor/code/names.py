@@ -198,6 +198,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
 def _option(frame: Frame, name: str) -> Value:
     """Return what an option of the command line holds: its name may tell, or its default."""
     default = frame.program.defaults.get(name)
+    if default is not None and default.known is Known.LOCAL_RANK:
+        return default
     literal = default.literal if default is not None and default.is_literal else None
     return named_value(name) or Value(Known.ARGUMENT, literal, text=name)
 

@@ -4,6 +4,7 @@ import ast
 
 from gpudoctor.code.definitions import Class
 from gpudoctor.code.dictionaries import known
+from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.program import Frame
 from gpudoctor.facts import UNKNOWN, Argument, Known, Value
 
@@ -77,6 +78,12 @@ def of_parser(frame: Frame, attribute: str, arguments: dict[str, Argument], rece
         name = given.value.literal if given and isinstance(given.value.literal, str) else long.lstrip("-")
         if name and "default" in arguments:
             program.defaults[name.replace("-", "_")] = arguments["default"].value
+        told = (
+            named_value(other.lstrip("-")) for other in names
+        )  # ``--rank`` and ``--local_rank``: the launcher's
+        local = next((value for value in told if value and value.known is Known.LOCAL_RANK), None)
+        if local is not None and len(names) > 1:
+            program.defaults[name.replace("-", "_")] = local
         return UNKNOWN
     if attribute in ("add_argument_group", "add_mutually_exclusive_group"):
         return receiver

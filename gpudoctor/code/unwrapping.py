@@ -2,8 +2,9 @@
 
 import ast
 
+from gpudoctor.code.definitions import Class
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.facts import Known
+from gpudoctor.facts import Known, Value
 
 PARALLEL = ("ddp", "dp")
 """Kinds of wrapper whose `module` is the model."""
@@ -26,9 +27,17 @@ def is_wrapped(frame: Frame, test: ast.expr) -> bool | None:
         return True if isinstance(wanted, ast.Constant) and wanted.value == "module" else None
     given = frame.program.evaluate(frame, wanted)
     classes = given.items if given.known is Known.SEQUENCE else (given,)
-    if not all(item.known is Known.SYMBOL for item in classes):
+    type = frame.program.things[value.thing].type
+    if not all(_is_class(frame, item, of_script=type.startswith("torch.")) for item in classes):
         return None
-    return any(item.text == frame.program.things[value.thing].type for item in classes)
+    return any(item.text == type for item in classes)
+
+
+def _is_class(frame: Frame, value: Value, *, of_script: bool) -> bool:
+    """Return whether a value is a library's class, or one of the script's, which no wrapper of torch's is of."""
+    if value.known is Known.DEFINED and of_script:
+        return isinstance(frame.program.defined.get(value.text), Class)
+    return value.known is Known.SYMBOL
 
 
 INSIDE = {"module": PARALLEL, "_orig_mod": ("compiled",)}

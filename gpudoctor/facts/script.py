@@ -29,7 +29,10 @@ HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)
 """A test for a part of a text, such as ``"cuda" in args.device``."""
 
 
-CUTTING = ("detach", "detach_", "item", "tolist", "numpy", "Tensor", "tensor")
+CUTTING = (
+    *("detach", "detach_", "item", "tolist", "numpy", "Tensor", "tensor"),
+    *(f"{name}_like" for name in ("zeros", "ones", "rand", "randn", "randint", "full", "empty")),
+)
 """Methods and functions whose result has no graph behind it."""
 
 

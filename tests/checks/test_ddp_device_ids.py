@@ -110,7 +110,41 @@ net = torch.nn.parallel.DistributedDataParallel(net, [local_rank])  # <-
 dist.destroy_process_group()
 """,
 ]
+FLAGGED += [
+    """
+import os
+import torch
+import torch.distributed as dist
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+net = Net().to("cuda:0")
+net = DDP(net, device_ids=[local_rank])  # <-
+net(torch.ones(2, 2).cuda()).sum().backward()
+dist.destroy_process_group()
+""",
+]
 FINE = [
+    """
+import argparse
+import torch
+import torch.distributed as dist
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cpu")
+args = parser.parse_args()
+dist.init_process_group("nccl")
+torch.cuda.set_device(args.device)
+net = Net().to(args.device)
+net = DDP(net, device_ids=[args.device])
+net(torch.ones(2, 2).to(args.device)).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP

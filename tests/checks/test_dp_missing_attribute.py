@@ -332,6 +332,29 @@ def main(model, optimizer_class):
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Sampled(torch.nn.Module):
+    def __init__(self, inside):
+        super().__init__()
+        self.inside, self.batch_first = inside, True
+
+    def forward(self, x):
+        return self.inside(x)
+
+def prepared(module):
+    if isinstance(module, Sampled):
+        print(module.batch_first)
+    return module
+
+dist.init_process_group("gloo")
+net = prepared(DDP(torch.nn.Linear(2, 2)))
+net(torch.ones(2, 2)).sum().backward()
+dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
