@@ -57,6 +57,7 @@ COUNT = Fix("See what lies there, and remove what no process uses any more", "df
 LOOK = Fix(
     "See how much room is there, and what lies there while the ranks start", "df -h /dev/shm; ls -l /dev/shm"
 )
+FULL = Fix("See what fills it, and remove what no process uses any more", "ls -lS /dev/shm | head")
 NOT_CUMEM = Fix(
     "From NCCL 2.26.3 on, where there is room: have all ranks share through /dev/shm; left alone, each of them tries CUDA's "
     "own way, and one may fail at it",
@@ -152,6 +153,9 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
             f"{text}: NCCL may need {byte_size(need)} for {ranks} ranks, and DataLoader workers use it too"
         )
         yield check.found(message, fixes=_fixes(host.container))
+    elif free is not None and free < DOCKER_DEFAULT < size:
+        message = f"{text}: DataLoader workers pass batches through it and may die of SIGBUS"
+        yield check.found(message, severity=Severity.WARNING, fixes=[FULL, *_fixes(host.container)])
     elif size <= DOCKER_DEFAULT:
         message = (
             f"{text}, a container's default: DataLoader workers pass batches through it and may die of SIGBUS"
