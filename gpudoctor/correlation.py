@@ -94,7 +94,15 @@ def _first(candidates: Sequence[Finding], log: Log) -> Finding | None:
 
 
 def _joined(cause: Finding, seen: Finding) -> Finding:
-    """Return a cause with what the log shows of it as its second piece of evidence."""
+    """Return a cause with what the log shows of it as its second piece of evidence.
+
+    Where the script only may fail so, the log's words, of what happened, come first.
+    """
+    perhaps = cause.id == seen.id and cause.severity is not Severity.ERROR
+    fixes = _of_both(cause.fixes, seen.fixes) if cause.id == seen.id else cause.fixes
+    if perhaps:
+        own = {fix.summary for fix in seen.fixes}
+        fixes = sorted(fixes, key=lambda fix: (fix.kind is Kind.MITIGATION, fix.summary not in own))
     if cause.id == seen.id:
         said = f"; the log shows it: {seen.message}"
     else:
@@ -105,10 +113,10 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
         cause,
         severity=seen.severity,
         source=seen.source,
-        message=cause.message + said,
+        message=f"{seen.message}; in the script: {cause.message}" if perhaps else cause.message + said,
         evidence=[*cause.evidence, *seen.evidence],
         location=cause.location or seen.location,
-        fixes=_of_both(cause.fixes, seen.fixes) if cause.id == seen.id else cause.fixes,
+        fixes=fixes,
         ranks=seen.ranks,
         behind="" if sure else seen.behind,
         also=[] if cause.id == seen.id else [seen.id],

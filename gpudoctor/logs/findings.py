@@ -12,27 +12,17 @@ from gpudoctor.launch_command import TORCHRUN, fitted, without_slurm
 from gpudoctor.logs.ending import Ending, telling
 from gpudoctor.logs.fault_handler import spoke
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
+from gpudoctor.logs.last_words import WORDS, pointed, with_last_words
 from gpudoctor.logs.launcher import launched, under_slurm
-from gpudoctor.logs.line_kinds import NOISE, reports_failure
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.symptoms import Load
 from gpudoctor.logs.tracebacks import USAGE_ERROR, Frame, Raised
-from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks
 
-SAID = 5
-"""Lines of programs above a launcher's first word of a failure, among which the one is that says most of it."""
-WORDS = re.compile(r"[^\W\d_]{3}")
 HANDLER = "PYTHONFAULTHANDLER=1 "
 """With a command behind it: what only switches the handler on. Beside other variables it is not all that a fix does."""
-ALONE = re.compile(r"<NO_OTHER_FAILURES>")
-"""What torchrun's summary holds where one rank alone failed (torch/distributed/elastic/multiprocessing/errors)."""
-LAST_WORDS = "the last that was printed above the launcher's words is quoted, and may say why"
-HERE = re.compile(r"(?:127\.|::1$|localhost$)")
-"""An address that only processes of the same machine have."""
 HELD = 15
 """Characters of a message that no other message holds by chance, as it may hold a key."""
 QUOTED = 3
@@ -57,9 +47,9 @@ def findings(
     if judgement.cause is not None:
         cause = replace(_finding(judgement.cause), severity=Severity.ERROR)
         if judgement.cause.elsewhere:
-            cause = _pointed(cause, judgement, lines)
+            cause = pointed(cause, judgement, lines)
         elif judgement.cause.check.elsewhere:
-            cause = _with_last_words(cause, judgement, lines)
+            cause = with_last_words(cause, judgement, lines)
         found.append(_own_line(cause, judgement.own))
     unknown, failed = _unknown(judgement, ending, lines, load)
     found += unknown
@@ -168,83 +158,6 @@ def _behind(event: Event) -> str:
     if event.elsewhere:
         return "Another rank failed or stalled first, and its output is not here."
     return "What lies behind it does not show here." if event.check.secondary else ""
-
-
-def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:
-    """Say, of a failure that only follows from another, whose output to look at and how to keep it.
-
-    A rank that reports is not the one to blame; a launcher names the one that ended.
-    """
-    events = [e for e in [judgement.cause, *judgement.consequences] if e is not None]
-    named = [seen.sighting.groups for e in events if e.check.secondary for seen in e.seen]
-    # A launcher names the rank that only reports that another one is gone, too.
-    told = {raised.line.rank for raised in judgement.course.raised}
-    ended = [g for g in named if g.keys() & {"code", "signal"} and g.get("rank", "").isdigit()]
-    first = next((g for g in ended if int(g["rank"]) not in told), {})
-    if first:
-        who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
-    else:
-        who = ranks(silent(lines, {rank for event in events for rank in event.ranks})) or "another rank"
-    of_launcher = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
-    said = _said_above(judgement, lines) if of_launcher else []
-    look = f"look at the output of {who}, which failed or stalled first and is not shown here"
-    peers = [seen.sighting.groups.get("peer", "") for event in events for seen in event.seen]
-    here = any(map(HERE.match, peers))
-    if not first and here and any(ALONE.match(line.text) for line in lines):
-        look = (
-            "torchrun names no other failure: the other rank had ended by itself and without an error, with "
-            "fewer batches or by an early exit"
-        )
-    if said:
-        look = LAST_WORDS
-    keep = Fix(
-        "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
-    )
-    kept = any("--tee" in fix.command for fix in finding.fixes)
-    stood = apart(stands(judgement.course.raised))
-    return replace(
-        finding,
-        message=f"{finding.message}; {look}",
-        evidence=[*finding.evidence, *(Evidence(x.text[:500], x.where, x.rank) for x in said)],
-        fixes=finding.fixes if kept else [*finding.fixes, keep],
-        behind=stood or ("" if said else finding.behind),
-    )
-
-
-def _with_last_words(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:
-    """Quote what was printed last above a launcher's word of a process that left with an exit code of its own."""
-    own = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
-    said = (
-        [line for line in _said_above(judgement, lines) if reports_failure(line.full, line.text)]
-        if own
-        else []
-    )
-    more = [Evidence(line.text[:500], line.where, line.rank) for line in said]
-    return replace(
-        finding,
-        message=f"{finding.message}; {LAST_WORDS}" if said else finding.message,
-        evidence=[*finding.evidence, *more],
-    )
-
-
-def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
-    """Return what programs said last above the first word of a launcher of a process that left without an exception.
-
-    `sys.exit("...")` prints its text alone, and a logger its line; which process it was the lines do not tell.
-    """
-    events = [event for event in [judgement.cause, *judgement.consequences] if event is not None]
-    reports = [
-        seen.place for event in events if "code" in event.seen[0].sighting.groups for seen in event.seen
-    ]
-    own = [
-        line
-        for place, line in enumerate(lines[: min(reports, default=0)])
-        if WORDS.search(line.text)
-        and not NOISE.search(line.full)
-        and not LAUNCH.search(line.full)
-        and not judgement.course.around(line, place)
-    ]
-    return telling(own[-SAID:], 1) if own else []
 
 
 def _own_line(finding: Finding, own: Frame | None) -> Finding:
