@@ -38,6 +38,7 @@ from gpudoctor.facts import (
     Known,
     ModuleClass,
     Script,
+    Thing,
     Value,
     cpu_input,
     moved_under,
@@ -57,10 +58,17 @@ REGISTERED = Fix(
     Kind.EDIT,
     proof='self.register_buffer("mean", torch.zeros(8))',
 )
+OF_INPUT = Fix(
+    "Make it where the input is",
+    'hidden = torch.zeros(x.size(0), 8, device=x.device)  # was: device="cuda:0"',
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/notes/cuda.html",
+)
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning for a tensor that a module keeps as a plain attribute, and for a copy that nobody takes",
+    otherwise="in a script a warning for a tensor that a module keeps as a plain attribute, for a copy that nobody takes, and "
+    "for a GPU that the forward under DataParallel names",
     symptoms=[
         # a tensor on meta has no numbers yet: meta-tensor
         rf"Expected all tensors to be on the same device(?!.{{0,60}}\bmeta\b)(, but found at least two devices, {PAIR})?",
@@ -125,6 +133,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from moved_elsewhere(script)
     yield from never_put(script)
     yield from of_all_ranks(script)
+    yield from in_replicas(script)
 
 
 def places(call: Call) -> bool:
@@ -217,6 +226,36 @@ def of_all_ranks(script: Script) -> Iterator[Finding]:
                 location=script.calls[fixed.value.made].place,
             )
             return
+
+
+def in_replicas(script: Script) -> Iterator[Finding]:
+    """Report what the forward of a model under DataParallel puts onto one GPU: its other copies compute elsewhere."""
+    wrappers = [t for t in script.of_kind("dp") if t.inner >= 0 and not _alone(script, t)]
+    inside = {script.innermost(thing).type for thing in wrappers}
+    for item in script.classes:
+        if item.name not in inside:
+            continue
+        forward = [call for call in script.calls if call.of_class(item.name, "forward")]
+        methods = {"forward", *(c.text[5:] for c in forward if c.text.startswith("self."))}
+        for call in (c for m in methods for c in script.calls if c.of_class(item.name, m)):
+            gpu = number(call.value("device")) if call.name in FACTORIES else None
+            gpu = number(target(call)) if call.method in ("to", "cuda") and call.given("device") else gpu
+            if gpu is not None:
+                yield check.found(
+                    f"{call.text}() puts this onto GPU {gpu} in every copy that DataParallel makes of {item.name} (line "
+                    f"{wrappers[0].place}), and the other copies compute on other GPUs",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                    fixes=[OF_INPUT],
+                )
+                return
+
+
+def _alone(script: Script, wrapper: Thing) -> bool:
+    """Return whether a wrapper is told one GPU."""
+    made = script.made_by(wrapper)
+    devices = made.value("device_ids") if made is not None else None
+    return devices is not None and devices.known is Known.SEQUENCE and len(devices.items) == 1
 
 
 def _of_rank(devices: Value) -> bool:

@@ -27,7 +27,7 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Known, Script
+from gpudoctor.facts import FACTORIES, Call, Known, Script
 
 CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
 
@@ -143,11 +143,21 @@ def _workers(script: Script) -> Iterator[Finding]:
 
 def _uses_cuda(call: Call) -> bool:
     """Return whether a call surely sets CUDA up in its process."""
-    if call.name in ("torch.cuda.set_device", "torch.cuda.synchronize", "torch.cuda.get_device_name"):
+    if call.name in STARTING:
         return True
     if call.method == "cuda" and call.name not in ("torch.cuda", ".cuda"):
         return True
     if call.method == "cuda" and call.name == ".cuda":
         return True
     given = call.arguments.get("device")
-    return call.method == "to" and given is not None and given.value.cuda
+    return (call.method == "to" or call.name in FACTORIES) and given is not None and given.value.cuda
+
+
+STARTING = frozenset(
+    f"torch.cuda.{name}"
+    for name in (
+        "init", "set_device", "current_device", "synchronize", "get_device_name", "get_device_properties",
+        "get_device_capability", "mem_get_info", "current_stream",
+    )
+)  # fmt: skip
+"""What starts CUDA in its process; `is_available` and `device_count` do not."""

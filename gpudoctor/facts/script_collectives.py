@@ -53,9 +53,20 @@ def side(condition: Condition) -> Side | None:
         return Side(condition, value.all_but, chosen=condition.negated)
     if len(value.items) == 2 and value.items[0].is_rank and isinstance(value.items[1].literal, int):
         return Side(condition, condition.place, chosen=not condition.negated)
+    if value.text == "In" and len(value.items) == 2 and value.items[0].is_rank and _some(value.items[1]):
+        return Side(condition, condition.place, chosen=not condition.negated)
     if value.text == "Eq" and len(value.items) == 2 and value.items[0].is_rank and _one_rank(value.items[1]):
         return Side(condition, condition.place, chosen=not condition.negated)
     return None
+
+
+def _some(value: Value) -> bool:
+    """Return whether a value is a list of some ranks, written out."""
+    return value.known is Known.SEQUENCE and len(value.items) > 1 and all(map(_counted, value.items))
+
+
+def _counted(value: Value) -> bool:
+    return value.is_literal and type(value.literal) is int and value.literal >= 0
 
 
 def _one_rank(value: Value) -> bool:

@@ -112,6 +112,8 @@ def _forwards(script: Script, shards: frozenset[int]) -> dict[Place, list[Call |
         wrapper = script.thing(call.receiver, "ddp", "fsdp", "prepared")
         if wrapper is not None or call.receiver.thing in shards:
             made = script.made_by(wrapper) if wrapper is not None else None
+            if made is not None and _of_group(made):
+                continue
             for place in (*(c.place for c in call.rank_conditions), *(loop.place for loop in call.loops)):
                 known = found.setdefault(place, [])
                 if made not in known:
@@ -127,7 +129,14 @@ def _with_buffers(script: Script, wrapper: Thing) -> bool:
 def _broadcasts(script: Script, wrapper: Thing) -> bool:
     """Return whether a DistributedDataParallel broadcasts the buffers that its model has, if any."""
     made = script.made_by(wrapper)
-    return not wrapper.type.startswith("apex.") and not (made is not None and made.given("broadcast_buffers"))
+    unlike = made is not None and (made.given("broadcast_buffers") or _of_group(made))
+    return not wrapper.type.startswith("apex.") and not unlike
+
+
+def _of_group(made: Call) -> bool:
+    """Return whether a wrapper is that of a group of its own, which the other ranks have no part in."""
+    given = made.arguments.get("process_group")
+    return given is not None and not given.value.is_none and not given.text.endswith("WORLD")
 
 
 def forwards_of_unknown(script: Script) -> list[Call]:

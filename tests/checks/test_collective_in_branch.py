@@ -4,6 +4,19 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    if dist.get_rank() in (0, 1):
+        group = dist.new_group([0, 1])  # <-
+        dist.all_reduce(torch.ones(1), group=group)
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from models import Net
 
@@ -1015,6 +1028,27 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os, torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def main():
+    dist.init_process_group("nccl")
+    r = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    workers = [0, 1]
+    g = dist.new_group(workers)
+    if r in workers:
+        model = DDP(torch.nn.Linear(2, 2).cuda(), process_group=g)
+        for i in range(3):
+            model(torch.ones(2, 2).cuda()).sum().backward()
+        t = torch.ones(1).cuda()
+        dist.all_reduce(t, group=g)
+        dist.broadcast(t, 0, g)
+        dist.barrier(g)
+    dist.destroy_process_group()
+main()
+""",
     """
 import torch
 import torch.distributed as dist

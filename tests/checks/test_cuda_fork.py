@@ -53,6 +53,36 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torch.multiprocessing as mp
+
+def run(rank):
+    torch.cuda.set_device(rank)
+
+if __name__ == "__main__":
+    torch.cuda.init()
+    workers = [mp.Process(target=run, args=(i,)) for i in range(2)]  # <-
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+""",
+    """
+import torch
+import torch.multiprocessing as mp
+
+def run(rank):
+    torch.cuda.set_device(rank)
+
+if __name__ == "__main__":
+    seen = torch.zeros(2, device="cuda")
+    workers = [mp.Process(target=run, args=(i,)) for i in range(2)]  # <-
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+""",
+    """
 from functools import partial
 
 import torch

@@ -136,6 +136,48 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+import torch.nn as nn
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).to(device)  # <-
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net()).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+import torch.nn as nn
+
+device = torch.device("cpu")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).cuda(0)  # <-
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net(), device_ids=[0, 1]).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
+    """
+import torch
 from torch.nn import functional as F
 from data import loader, model
 
@@ -293,6 +335,90 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.nn as nn
+
+device = torch.device("cuda")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).to(device)
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net()).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+import torch.nn as nn
+
+device = torch.device("cuda:0")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).to(x.device)
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net()).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+import torch.nn as nn
+
+device = torch.device("cuda:0")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).to(device)
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net(), device_ids=[0]).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+import torch.nn as nn
+
+device = torch.device("cuda:0")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 2)
+
+    def begin(self, x):
+        return torch.zeros(1, x.size(1), 2).cuda()
+
+    def forward(self, x):
+        return self.rnn(x, self.begin(x))[0]
+
+model = nn.DataParallel(Net()).cuda()
+for _ in range(9):
+    model(torch.ones(4, 2, 2).cuda()).sum().backward()
+""",
     """
 import torch
 from torch.nn import functional as F
