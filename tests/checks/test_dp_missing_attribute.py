@@ -344,8 +344,8 @@ class Sampled(torch.nn.Module):
     def forward(self, x):
         return self.inside(x)
 
-def prepared(module):
-    if isinstance(module, Sampled):
+def prepared(module, wrap=True):
+    if wrap and isinstance(module, Sampled):
         print(module.batch_first)
     return module
 
