@@ -15,7 +15,8 @@ def is_wrapped(frame: Frame, test: ast.expr) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         answer = is_wrapped(frame, test.operand)
         return None if answer is None else not answer
-    if isinstance(test, ast.BoolOp):  # one part that does not hold is enough for ``and``, one that holds for ``or``
+    if isinstance(test, ast.BoolOp):
+        # one part that does not hold is enough for ``and``, one that holds for ``or``
         settling = isinstance(test.op, ast.Or)
         return settling if any(is_wrapped(frame, part) is settling for part in test.values) else None
     if not (isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and len(test.args) == 2):
