@@ -183,13 +183,15 @@ class Symptom(Struct, frozen=True):
     `pattern` is a regular expression that is searched in single lines; its named groups (port, gpu, key …) fill the
     places ``<port>`` in the check's message and fixes. Where the line alone does not tell, `near` must be found in the
     lines of the same process around it, and `unless` must not; the groups of `near` count too. With `last`, the log
-    must end there: no program prints anything below but such lines, and nothing fails.
+    must end there: no program prints anything below but such lines, and nothing fails. With `asked`, somebody
+    wrote it who asks for help: what programs print around it tells nothing of that.
     """
 
     pattern: str
     near: str = ""
     unless: str = ""
     last: bool = False
+    asked: bool = False
 
 
 class Sighting(Struct, frozen=True, kw_only=True):

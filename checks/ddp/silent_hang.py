@@ -66,11 +66,15 @@ STEPS = (
     r"(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it)|[1-9]\d?%\|"
 )
 # What somebody writes of a program that stands still; not what a library says may happen.
-SUBJECT = (
-    r"\b(?:it|that|which|this|code|script|training|process(?:es)?|program|run|job|and|but|then|just|always|still|also|simply|"
-    r"everything|trainer|machine|server|ranks?|workers?|gpus?|GPUs?|model|all|command|loop|call|nodes?|tests?|\w+\(.{0,60}\)) "
+# Python looks at the words in front: see `somebody`.
+HANGS = r" (?P<said>hangs?|hung|hanging|stucks?|freez(?:es|ing)|frozen)\b"
+UNSURE = re.compile(
+    r"\b(?:may|might|can|could|would|should|potentially|possibl[ey]|avoid\w*|prevent\w*|detect\w*|not|no|never|without|if|any|for|fix\w*|"
+    r"solv\w*|caus\w*|longer|used to|until|unless|whether|watchdog|loss|acc\w*|mAP|metrics?|scores?|[Ww]eights?|layers?|[Pp]aram\w*|backbone|encoder|[Mm]odules?)\b|n't\b",
+    re.IGNORECASE,
 )
-PLACE = r"(?:here|there|forever|indefinitely|at|in|on|after|before|during|when|while|without|for)\b"
+WORD = re.compile(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}")
+PROGRAMS = re.compile(r"\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\bINFO\b")
 FRAME = re.compile(
     r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
 )
@@ -132,12 +136,17 @@ check = Check(
         # somebody ended it while it waited, and it had printed no step
         Symptom(r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=WAITED, unless=STEPS),
         # somebody who asks for help says so
-        SUBJECT + r"(?:hangs|freezes|deadlocks|hung)\b",
-        r"\b(?<!not )(?<!n't )(?<!watchdog )(?:is|was|are|were|gets?|got|it's|stays?|been) (?:[a-z]{4,10} )?(?:stuck|hanging|hung|frozen) "
-        + PLACE,
-        r"\b(?<!not )(?<!n't )(?<!watchdog )(?:is|was|are|were|gets?|got|it's|stays?|been) (?:[a-z]{4,10} )?(?:stuck|hanging)[.,!]?$",
-        r"^\W{0,6}(?:[Ss]tuck|[Hh]angs|[Hh]anging|[Ff]reezes) " + PLACE,
-        r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b",
+        Symptom(HANGS, asked=True),
+        Symptom(
+            r"^\W{0,6}(?P<said>[Ss]tuck|[Hh]angs|[Hh]anging|[Ff]reezes) "
+            r"(?:here|there|forever|indefinitely|at|in|on|after|before|during|when|while)\b",
+            asked=True,
+        ),
+        Symptom(
+            r"\b(?:keeps?|stays?|waits?|waiting|remains?|runs?|loads?|same|like this) (?:\S+ ){0,4}(?P<said>for ?ever)\b",
+            asked=True,
+        ),
+        Symptom(r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b", asked=True),
     ],
     fixes=[
         Fix(
@@ -159,6 +168,14 @@ check = Check(
         ),
     ],
 )
+
+
+def somebody(sighting: Sighting) -> bool:
+    """Return whether a line is what somebody writes of a program that stands still, and no program's own words."""
+    before = sighting.line[: sighting.line.find(sighting.groups["said"])]
+    words = sighting.line.split()
+    prose = sum(WORD.fullmatch(word) is not None for word in words) > 0.6 * len(words)
+    return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(sighting.line)
 
 
 class Stand(Struct):
@@ -197,6 +214,8 @@ def environment(launch: Launch, host: Host) -> Iterator[Finding]:
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Set the processes side by side: who waits, and who stands elsewhere; without them, say where it stopped."""
     told = next((SAID[name] for name in SAID if name in sighting.groups), "")
+    if "said" in sighting.groups and not somebody(sighting):
+        return
     if told or not HEAD.search(sighting.around):
         yield check.found(told or "somebody says that it stands still, and no error shows")
         return

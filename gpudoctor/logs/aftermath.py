@@ -30,8 +30,8 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.pasted import beside_output
-from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import FRAME, Raised
+from gpudoctor.logs.recurrence import DIGITS, Openings, counts_on, dies_again, same_begin, shapes
+from gpudoctor.logs.tracebacks import FRAME, HEADER, Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
@@ -283,12 +283,29 @@ class Aftermath(Chains):
         """Whether a traceback is in the log."""
         return any(one.frames for one in self.raised)
 
+    @functools.cached_property
+    def fragment(self) -> int:
+        """The place of the last line where it is the beginning of a line of a kind that stands above: a cut."""
+        said = [
+            place
+            for place, line in enumerate(self.lines[-MANY:], max(0, len(self.lines) - MANY))
+            if line.text
+        ]
+        if not said or self.lines[said[-1]].bar:
+            return -1
+        last = DIGITS.sub("#", self.lines[said[-1]].full.strip())
+        above = (DIGITS.sub("#", self.lines[place].full.strip()) for place in said[:-1])
+        longer = len(last) > 2 and any(len(row) > len(last) + 3 and row.startswith(last) for row in above)
+        return said[-1] if longer else -1
+
     def _ordinary(self, place: int) -> bool:
         """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
         line = self.lines[place]
         text = line.text[:400]
         if place and self._cut(place - 1):
             return False  # the rest of the line above
+        if place == self.fragment or FRAME.search(text) or HEADER.search(text):
+            return False
         if place and FRAME.search(self.lines[place - 1].text):
             return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:

@@ -47,10 +47,13 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
         raised_note=note,
-        doubt=""
-        if at is None or (first is not None and first.seen[0].last)
-        else log.doubt(at.line, at.place),
+        doubt="" if at is None or _sure(at) else log.doubt(at.line, at.place),
     )
+
+
+def _sure(at: Seen | Raised) -> bool:
+    """Return whether no program's output tells of what was seen: the log ends there, or somebody wrote it."""
+    return isinstance(at, Seen) and (at.last or at.asked)
 
 
 def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | None]:
@@ -196,7 +199,7 @@ class _Log(Timeline):
             groups[one.check.id].append(one)
         events = []
         for each in groups.values():
-            lasting = [s for s in each if s.last or not self.survived(s.line, s.place)]
+            lasting = [s for s in each if s.last or s.asked or not self.survived(s.line, s.place)]
             first = next((s for s in lasting if self.strong(s)), (lasting or each)[0])
             rest = [s for s in each if s is not first]
             events.append(Event(first.check, [first, *rest], not lasting, self.strong(first)))
@@ -244,7 +247,12 @@ class _Log(Timeline):
     def passed_on(self) -> Raised | None:
         """Return an exception that only passes on another process's end, where nothing else tells of that one."""
         for raised in self.raised:
-            ended = raised.wrapper and raised.frames and raised.type != "SystemExit" and not raised.late
+            ended = (
+                raised.wrapper
+                and (raised.frames or not raised.told)
+                and raised.type != "SystemExit"
+                and not raised.late
+            )
             if ended and not self.recognised(raised) and not self.survived(raised.line, raised.place):
                 return raised
         return None

@@ -33,6 +33,8 @@ from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import BARE, SHORTENED
 from gpudoctor.patterns import late_pattern
 
+SLURMS = ("srun: ", "slurmstepd")
+"""How Slurm's own lines begin: what stands below them was written before."""
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = late_pattern(
@@ -116,7 +118,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     # no plug-in.
     # Nor is what a launcher says of workers that it then started again with success.
     since = course.restart + 1 if course.restart < len(lines) - 1 else 0
-    last = [line for line in lines[since:] if line.text and not SETUP.search(line.text)][-LAST:]
+    cut = lines[course.fragment] if course.fragment >= 0 else None
+    last = [x for x in lines[since:] if x.text and x is not cut and not SETUP.search(x.text)][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         if run.name == "timeout" and run.exit_code == TIMED_OUT:
@@ -138,7 +141,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     at = next((at for at in told if not WARNED.search(last[at].text, 0, 400)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
-        certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
+        certain = not course.wrote_last(line) or line.full.startswith(SLURMS) or _gave_up(line)
+        certain = certain and NEGATIVE.search(line.text) is None
         return Ending(line.text[:500], telling(lines), certain=certain)
     if (whole := _of_all(last)) is not None:
         return Ending(whole.text[:500], [whole])
@@ -147,7 +151,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
-        certain = GAVE_UP.search(last[-1].text, 0, 400) is not None or not course.got_somewhere
+        certain = _gave_up(last[-1]) or not course.got_somewhere
         return Ending(last[-1].text[:500], last[-1:], certain=certain)
     if last and BARE.match(last[-1].text) and not course.got_somewhere:
         return Ending(last[-1].text[:500], last[-1:])
@@ -228,6 +232,10 @@ def _over_and_on(line: Line, below: Sequence[Line], course: Timeline) -> bool:
     ]
     between = course.results[line.name, line.who] if len(places) > 1 else []
     return any(places[0] < place < places[-1] for place in between)
+
+
+def _gave_up(line: Line) -> bool:
+    return GAVE_UP.search(line.text, 0, 400) is not None
 
 
 def _failed(line: Line) -> bool:

@@ -100,7 +100,8 @@ def explain_lines(
     if not seen and not raised and len(lines) <= RETYPED:
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     if run is not None:
-        seen = [one for one in seen if not one.last]  # the command has ended: nothing waits there
+        # The command has ended, so nothing waits; and nobody wrote anything into its output.
+        seen = [one for one in seen if not (one.last or one.asked)]
     judgement = judge(lines, seen, raised)
     if run is not None:
         judgement = of_run(judgement, run)

@@ -56,7 +56,7 @@ THREAD = late_pattern(
 """What Python prints over the traceback of a thread, or of a task of asyncio: the process goes on."""
 FINISHED = late_pattern(
     r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved(?! (?:metadata|tensors?|variables?|shapes?|dtypes?)\b)|exported|"
-    r"written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
+    r"written|wrote|passed|succe(?:ss|ssful|ssfully|eded(?!\W{0,2}0\b))|ok|best|final|trained|train_runtime)\b|"
     # Lightning's Trainer
     r"`max_(?:epochs|steps)=\d+` reached",
     re.IGNORECASE,
@@ -76,6 +76,8 @@ STATUS = late_pattern(
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
     r"Virtual timer expired|Killed +timeout)\b|"
+    # Hydra, and Kubernetes
+    r"^Error executing job with overrides: |\"reason\": ?\"(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull)\"|"
     r"^Number of errored trials: [1-9]|\bOCI runtime (?:create|exec|start) failed\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
@@ -125,6 +127,8 @@ NOISE = late_pattern(
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     # TensorFlow and XLA, below the error of an operation
     r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"
+    # torchrun on Windows
+    r"NOTE: Redirects are currently not supported|"
     r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""

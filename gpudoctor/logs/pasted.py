@@ -1,5 +1,7 @@
 """What stands in a paste beside what a program printed: commands, code, and tables of other tools."""
 
+import re
+
 from gpudoctor.logs.line_kinds import CLOCK, FROM_C10, MEASURE, OPTION, PODS, SUMMARY, USAGE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
@@ -35,11 +37,21 @@ SUBMITTED = late_pattern(
 """What Slurm and Ray say of a job that they were given; it has not run yet."""
 HEADING = late_pattern(r"^#{1,6} [A-Z]")
 """A heading that somebody wrote."""
+ASKING = late_pattern(
+    r"^(?:[^\[\]{}()<>=|/\\:]{3,160}(?:\?|\uff1f)+|"
+    r"\W{0,3}(?:thanks?|thank you|any (?:ideas?|help|suggestions?)|please\b|pls\b|help\b|"
+    r"how (?:to|can|do|should) |what (?:is|should|can|could|does) |why (?:is|does|do) |"
+    r"does any(?:one|body) |hi\b|hello\b|"
+    r"cheers|i am |i'm |i have |i've |it seems |no idea)[^={}|]{0,160}|"
+    r".{0,60}(?:\u8c22\u8c22|\u8bf7\u95ee|\u6c42\u52a9|\u600e\u4e48(?:\u89e3\u51b3|\u529e)).{0,60})$",
+    re.IGNORECASE,
+)
+"""What somebody writes who asks for help, in few words."""
 WARNING = late_pattern(r"\.py:\d+: \w*Warning: ")
 """A warning of Python's; the line of source that gave it stands below."""
 BESIDE = (
     *(IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10),
-    *(PROMPT, COMMAND, ASSIGNED, TUNES, SUBMITTED, HEADING, PODS),
+    *(PROMPT, COMMAND, ASSIGNED, TUNES, SUBMITTED, HEADING, ASKING, PODS),
 )
 
 

@@ -36,6 +36,8 @@ class Seen(Struct):
     """What the check's own log function made of it, or its message and fixes."""
     last: bool = False
     """It counts only where the log ends there."""
+    asked: bool = False
+    """Somebody who asks for help wrote it."""
 
 
 @cache
@@ -113,8 +115,10 @@ def seen_in(
                 if result.status in (CheckStatus.CRASHED, CheckStatus.UNKNOWN):
                     failed.setdefault(id, result)
                 elif findings:
-                    last = check.symptoms[number].last
-                    found[places[0], id] = Seen(check, line, places[0], sighting, findings[0], last)
+                    symptom = check.symptoms[number]
+                    found[places[0], id] = Seen(
+                        check, line, places[0], sighting, findings[0], symptom.last, symptom.asked
+                    )
 
     for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)

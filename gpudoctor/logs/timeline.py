@@ -10,6 +10,7 @@ from gpudoctor.logs.clock import times
 from gpudoctor.logs.handling import Handling
 from gpudoctor.logs.line_kinds import (
     ALIVE,
+    CODE,
     END,
     ENOUGH,
     FINISHED,
@@ -34,7 +35,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.pasted import PROMPT
+from gpudoctor.logs.pasted import ASKING, PROMPT
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import Frame, Raised
 
@@ -74,13 +75,15 @@ class Timeline(Handling):
             return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
+        went_on = went_on and not self._over_and_over(line, place)
         went_on = went_on or self._caught_for_certain(line, place)
         if went_on and not self._kept_back(line, place):
             return True
         handled = self._handled(line, place) and not self._over_and_over(line, place)
         handled = handled or self._tried(line, place) or self._aside(line, place)
         handled = handled or self._only_warned(line, place)
-        went_on = self._went_on(line, place) or self._came_before(line, place)
+        went_on = self._went_on(line, place) and not self._over_and_over(line, place)
+        went_on = went_on or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
 
     def _store_shut(self, line: Line, place: int) -> bool:
@@ -135,7 +138,11 @@ class Timeline(Handling):
 
         The second one says so in words, and not by a result alone.
         """
-        said = [(place, line.text) for place, line in enumerate(lines) if line.text and not line.bar]
+        said = [
+            (place, line.text)
+            for place, line in enumerate(lines)
+            if line.text and not line.bar and place != self.fragment
+        ]
         last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
         if last and (SUCCEEDED.search(last[-1][1]) or self._all_left_well(last[-1][0])):
             return last[-1][0], last[-1][0]
@@ -173,6 +180,7 @@ class Timeline(Handling):
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
         below = self.goes_on(line) and place < self._last_said and not self._only_words_below(line, place)
+        below = below and not (self.asked and not self._results_below(place))
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
@@ -180,7 +188,7 @@ class Timeline(Handling):
             return "It ended a thread or a task, and not the process."
         if not told and self._behind_the_end(line, place):
             return "It was caught, and the work was done by then: it may have been got over."
-        if not told and self._only_told(line, place):
+        if not told and self._only_told(line, place) and not (self.asked and not self._results_below(place)):
             return (
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
@@ -197,25 +205,42 @@ class Timeline(Handling):
         """Return whether the log ends at a line: below it nothing is printed but lines `alike`, and nothing fails."""
         if self._last_failure > place:
             return False
-        below = [p for p in range(place + 1, len(self.lines)) if p not in alike]
-        return not any(
-            self._ordinary(p) or self.lines[p].bar or PROMPT.match(self.lines[p].text) for p in below
-        )
+        below = [p for p in range(place + 1, len(self.lines)) if p not in alike and p != self.fragment]
+        return not any(map(self._alive, below))
+
+    def _alive(self, place: int) -> bool:
+        """Return whether a line shows that a program, or a shell, went on; what somebody wrote does not."""
+        line = self.lines[place]
+        text = line.text[:400]
+        if line.bar or PROMPT.match(text) or CODE.search(text):
+            return True
+        return self._ordinary(place) and not ASKING.match(text)
 
     def _only_words_below(self, line: Line, place: int) -> bool:
         """Return whether a paste begins with an exception, and nothing below it is a result of a program."""
         raised = self.around(line, place)
         if raised is None or not self.begins_with(raised):
             return False
+        return not self._results_below(place)
+
+    def _results_below(self, place: int) -> bool:
+        """Return whether a program prints a result below a line, beyond doubt."""
         below = (p for p in range(place + 1, len(self.lines)) if self._ordinary(p))
-        return not any(is_result(self.lines[p].text[:400], beyond_doubt=True) for p in below)
+        return any(is_result(self.lines[p].text[:400], beyond_doubt=True) for p in below)
+
+    @functools.cached_property
+    def asked(self) -> bool:
+        """Whether somebody asks for help in the text: what failed there is what it is about."""
+        return any(ASKING.match(line.text[:400]) for line in self.lines)
 
     def _over_and_over(self, line: Line, place: int) -> bool:
         """Return whether a program's last lines all say the same of a failure: it does nothing else."""
-        texts = self.texts[line.name, line.who]
+        texts = [row for row in self.texts[line.name, line.who] if row[0] != self.fragment]
         at = bisect_left(texts, place, key=lambda row: row[0])
-        last = [text for _, text in texts[max(0, at - ENOUGH + 1) : at + 1]]
-        return at == len(texts) - 1 and len(last) == ENOUGH and len(shapes(last)) == 1
+        last = [text for _, text in texts[-ENOUGH:]]
+        kind = shapes([line.text])
+        same = all(shapes([text]) == kind for text in last)
+        return bool(kind) and at < len(texts) and len(last) == ENOUGH and same
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""

@@ -127,6 +127,8 @@ EXAMPLES = {
     "It is just stuck at init_process_group": PERSON,
     "after loading the model the training gets stuck.": PERSON,
     "stuck here, both GPUs at 100%": PERSON,
+    "the bar keeps the same number for ever": PERSON,
+    "If I use two GPUs, things just hang when the engine is made": PERSON,
     "and then nothing happens": PERSON,
 }
 NOT_THIS = [
@@ -134,6 +136,8 @@ NOT_THIS = [
     'step 40 loss 0.3\n  File "fit.py", line 9, in main\n    dist.barrier()\nKeyboardInterrupt',
     "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
     "with the new driver it is not stuck any more",
+    "the validation loss is stuck at a plateau",
+    "0 top1_error 0.90 failures 0 hangs 0",
     " 37%|###7      | 37/100 [00:10<00:17,  3.7it/s]",
     LATE,
     "Timeout (0:30:00)!",

@@ -510,3 +510,31 @@ def test_the_reason_that_nccl_gives_does_without_nothing():
 def test_what_waits_is_a_failure_where_the_log_ends_there(below, id):
     report = explain(f"loading\n| distributed init (rank 0): env://\n{below}")
     assert (report.findings[0].id if report.findings else None) == id
+
+
+def test_who_asks_for_help_shows_what_failed():
+    told = "Error： RuntimeError: use_libuv was requested but PyTorch was build without libuv support\n"
+    assert explain(f"OS: Windows 11\n{told}How can I solve this?\n").worst() is Severity.ERROR
+    assert explain(f"start\n{told}acc 0.71\nHow can I solve this?\n").worst() is not Severity.ERROR
+
+
+def test_what_somebody_says_of_a_hang_stands_whatever_programs_print_around_it():
+    good = "".join(f"step {n} loss 0.{n}\n" for n in range(1, 5))
+    report = explain(f"With two nodes the training hangs after four steps.\n{good}")
+    assert (report.verdict.primary, report.worst()) == ("silent-hang", Severity.ERROR)
+    assert quiet(explain(f"No more hangs with the new driver, it works now.\n{good}"))
+
+
+def test_a_last_line_that_was_cut_off_is_no_output():
+    begun = "".join(f"box-{n}:1:{n} [0] NCCL INFO Channel 0{n} : 0 -> 1 via P2P\n" for n in range(2))
+    assert explain(f"{begun}box-").verdict.primary == "silent-hang"
+    assert explain(f"{begun}epoch 1 acc 0.5").findings == []
+
+
+def test_steps_that_are_skipped_without_end_are_no_training_that_goes_on():
+    skipped = "".join(
+        f"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1.{n}e-303\n"
+        for n in range(5)
+    )
+    assert not quiet(explain(skipped))
+    assert quiet(explain(f"{skipped}epoch 1 acc 0.5\nepoch 2 acc 0.6\nepoch 3 acc 0.7\n"))
