@@ -36,27 +36,27 @@ MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
-    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\.|"
-    r"Unexpected key\(s\) in state_dict: .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
+    r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
 )
 ONE_SIDE = (
     rf"\A(?![\s\S]*(?:{WRAPPED}))(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
 )
 # Any other prefix shows in the first key of each list: the one ends with the other.
-BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
-IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
-IN_MODEL = rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
+BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
+IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
+IN_MODEL = rf"Missing key\(s\) in state_dict:? \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
 # Or inside of them, where a part of the model is wrapped.
 INSIDE_MODEL = (
-    rf"Missing key\(s\) in state_dict: \"(?P<d>[\w.]{{1,100}}?)\.{NAMES}\.(?P<e>[\w.]{{1,200}})"
+    rf"Missing key\(s\) in state_dict:? \"(?P<d>[\w.]{{1,100}}?)\.{NAMES}\.(?P<e>[\w.]{{1,200}})"
     rf"{BETWEEN}(?P=d)\.(?P=e)\""
 )
 INSIDE_FILE = (
-    rf"Missing key\(s\) in state_dict: \"(?P<f>[\w.]{{1,100}}?)\.(?P<g>[\w.]{{1,200}})"
+    rf"Missing key\(s\) in state_dict:? \"(?P<f>[\w.]{{1,100}}?)\.(?P<g>[\w.]{{1,200}})"
     rf"{BETWEEN}(?P=f)\.{NAMES}\.(?P=g)\""
 )
 # A wrapped model has no key without the wrapper's name.
-BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict: .(?!{NAMES}\.)\w+\."
+BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict:? .(?!{NAMES}\.)\w+\."
 PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{INSIDE_MODEL}|{INSIDE_FILE}|{BARE}"
 FIRST = r"['\"](?P<key>[\w.-]+)"
 # mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
@@ -64,7 +64,7 @@ RAISED = (
     r"RuntimeError: (?:Error\(s\) in loading state_dict|The model and loaded state dict do not match exactly)"
 )
 IN_SOURCE = r"unexpected keys? in source state_dict: [\w.]{1,100}?\.(?P<c>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=c)\b"
-LISTED = re.compile(r"(?:Missing|Unexpected) key\(s\) in state_dict: (.{1,4000})")
+LISTED = re.compile(r"(?:Missing|Unexpected) key\(s\) in state_dict:? (.{1,4000})")
 LOADING = (
     r"torch\.load\(|load_state_dict|load_checkpoint|load_from_checkpoint|(?:checkpoint|ckpt|saved|state)\["
 )
@@ -72,7 +72,7 @@ LOADING = (
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: {FIRST}", unless=PREFIX),
+        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict:? {FIRST}", unless=PREFIX),
         Symptom(rf"KeyError: .(unexpected key|missing keys) .{{0,20}}?{FIRST}", unless=ONE_SIDE),  # until 0.3
         Symptom(
             rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!{NAMES}\.)(?P<key>[\w.-]+)",

@@ -61,20 +61,20 @@ UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
-    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\.|"
-    r"Unexpected key\(s\) in state_dict: .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
+    r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
 )
 # Any other prefix shows in the first key of each list: the one ends with the other.
-BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
-IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
-IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
+BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
+IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
+IN_MODEL = rf"Missing key\(s\) in state_dict:? \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
 # Or inside of them, where a part of the model is wrapped.
 INSIDE_MODEL = (
-    rf"Missing key\(s\) in state_dict: \"(?P<front>[\w.]{{1,100}}?)\.(?P<part_of_model>{NAMES})\.(?P<end>[\w.]{{1,200}})"
+    rf"Missing key\(s\) in state_dict:? \"(?P<front>[\w.]{{1,100}}?)\.(?P<part_of_model>{NAMES})\.(?P<end>[\w.]{{1,200}})"
     rf"{BETWEEN}(?P=front)\.(?P=end)\""
 )
 INSIDE_FILE = (
-    rf"Missing key\(s\) in state_dict: \"(?P<front>[\w.]{{1,100}}?)\.(?P<end>[\w.]{{1,200}})"
+    rf"Missing key\(s\) in state_dict:? \"(?P<front>[\w.]{{1,100}}?)\.(?P<end>[\w.]{{1,200}})"
     rf"{BETWEEN}(?P=front)\.(?P<part_of_file>{NAMES})\.(?P=end)\""
 )
 IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<file>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
@@ -88,21 +88,21 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="of a file alone, a warning: it may be meant for a wrapped model; a note for a prefix of the model's own",
     symptoms=[
-        Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        Symptom(rf"Missing key\(s\) in state_dict:? ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
         Symptom(
-            rf"Unexpected key\(s\) in state_dict: ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
+            rf"Unexpected key\(s\) in state_dict:? ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
             unless=rf"{BOTH_SIDES}|{WRAPPED}",
         ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(
-            rf"Unexpected key\(s\) in state_dict: \"(?!{NAMES}\.)\w+\.",
+            rf"Unexpected key\(s\) in state_dict:? \"(?!{NAMES}\.)\w+\.",
             near=r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key",
             unless=WRAPPED,
         ),
-        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
-        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
-        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=INSIDE_MODEL),
-        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=INSIDE_FILE),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=IN_FILE),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=IN_MODEL),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=INSIDE_MODEL),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=INSIDE_FILE),
         # what load_state_dict(strict=False) returns
         Symptom(rf"unexpected_keys=\[['\"]{FILE}", unless=BOTH_SIDES),
         Symptom(rf"missing_keys=\[['\"]{MODEL}", unless=BOTH_SIDES),

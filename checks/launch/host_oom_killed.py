@@ -123,6 +123,10 @@ check = Check(
         Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
+        # written over the beginning of a counter's line, which was longer
+        Symptom(r"^(?P<signal>Killed)(?=[a-z\d%|=])(?!ed|ing)", unless=SCHEDULER),
+        # somebody's words
+        Symptom(r"^[^=(){}<>]*[`\"'](?P<signal>[Kk]illed)[`\"'][^=(){}<>]*$", asked=True),
         Symptom(r": line \d+: +\d+ (?P<signal>Killed)\b", unless=rf"{SCHEDULER}|{COUNTED}"),
         Symptom(r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>killed) +\S", unless=SCHEDULER),  # zsh
         # refused

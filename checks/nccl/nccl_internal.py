@@ -42,6 +42,7 @@ check = Check(
     secondary=True,
     symptoms=[
         rf"{HEAD}{ERROR}",
+        r"(?:RuntimeError|DistBackendError): NCCL error in: \S{0,200}$",  # cut off
         rf"\bNCCL: {ERROR}",
         r"ncclUnhandledCudaError: Call to CUDA|ncclSystemError: System call|ncclInternalError: Internal check failed",
         r"ncclInvalidUsage: This usually reflects|ncclInvalidArgument: Invalid value for an argument",

@@ -37,6 +37,7 @@ check = Check(
     words_stand=True,
     symptoms=[
         r"failed to (?:open|get) (?:CUDA|HIP) IPC handle(?! : (?:711 |2 |out of memory|peer mapping)) ?: (?:\d+ )?(?P<reason>\w[\w ]{2,60})",
+        r"(?:hip|cuda)Ipc(?:Get|Open)MemHandle failed ?: (?:\d+ )?(?P<reason>(?!out of memory)\w[\w ]{2,60})",
         r"(?P<reason>peer access is not supported between these two devices)",
         r"(?:failed to set up peer access|failed to peer with device \S{1,30}) ?: (?!711 |2 |60 )\d+ (?P<reason>\w[\w ]{2,60})",
         r"(?:Cuda failure|CUDA error|cuda runtime error).{0,12}(?P<reason>peer access (?:is already|has not been) enabled)",

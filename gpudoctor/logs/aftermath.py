@@ -38,6 +38,8 @@ UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
 """What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
 LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
+CUT_NAME = re.compile(r"(?:[a-z_]\w*\.){2,}\w*")
+"""The beginning of an exception's name, without the name."""
 SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
@@ -293,6 +295,8 @@ class Aftermath(Chains):
         ]
         if not said or self.lines[said[-1]].bar:
             return -1
+        if CUT_NAME.fullmatch(self.lines[said[-1]].text):
+            return said[-1]
         last = DIGITS.sub("#", self.lines[said[-1]].full.strip())
         above = (DIGITS.sub("#", self.lines[place].full.strip()) for place in said[:-1])
         longer = len(last) > 2 and any(len(row) > len(last) + 3 and row.startswith(last) for row in above)

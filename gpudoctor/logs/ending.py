@@ -27,7 +27,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line, read_lines
-from gpudoctor.logs.pasted import PROMPT
+from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import BARE, SHORTENED
@@ -35,6 +35,8 @@ from gpudoctor.patterns import late_pattern
 
 SLURMS = ("srun: ", "slurmstepd")
 """How Slurm's own lines begin: what stands below them was written before."""
+PASTE = 60
+"""Lines: what somebody wrote in his own words is no longer."""
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = late_pattern(
@@ -120,6 +122,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     since = course.restart + 1 if course.restart < len(lines) - 1 else 0
     cut = lines[course.fragment] if course.fragment >= 0 else None
     last = [x for x in lines[since:] if x.text and x is not cut and not SETUP.search(x.text)][-LAST:]
+    while len(last) > 1 and ASKING.match(last[-1].text):
+        last.pop()
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         if run.name == "timeout" and run.exit_code == TIMED_OUT:
@@ -137,8 +141,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])
         return Ending(above[-1].text[:500], above)
-    told = (at for at, line in enumerate(last) if _failed(line))
-    at = next((at for at in told if not WARNED.search(last[at].text, 0, 400)), None)
+    failed = (at for at, line in enumerate(last) if _failed(line))
+    at = next((at for at in failed if not WARNED.search(last[at].text, 0, 400)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         certain = not course.wrote_last(line) or line.full.startswith(SLURMS) or _gave_up(line)
@@ -158,7 +162,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if last and reports_failure(last[-1].full, last[-1].text) and not _harmless(last[-1]) and middle(lines):
         # It may be a live log, whose program goes on.
         return Ending(last[-1].text[:500], last[-1:], certain=False)
-    return None
+    alone = run is None and len(lines) <= PASTE and not (course.raised or course.got_somewhere)
+    told = complaint(lines) if alone else None
+    return None if told is None else Ending(told.text[:500], [told])
 
 
 def _left_in_the_middle(lines: Sequence[Line]) -> Ending | None:

@@ -78,6 +78,7 @@ STATUS = late_pattern(
     r"Virtual timer expired|Killed +timeout)\b|"
     # Hydra, and Kubernetes
     r"^Error executing job with overrides: |\"reason\": ?\"(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull)\"|"
+    r"^slurmstepd\S*: error: \*\*\* |^\[E \w+\.(?:cc|cpp):\d+\] Exception |"
     r"^Number of errored trials: [1-9]|\bOCI runtime (?:create|exec|start) failed\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"

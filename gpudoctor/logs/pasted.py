@@ -1,6 +1,7 @@
 """What stands in a paste beside what a program printed: commands, code, and tables of other tools."""
 
 import re
+from collections.abc import Sequence
 
 from gpudoctor.logs.line_kinds import CLOCK, FROM_C10, MEASURE, OPTION, PODS, SUMMARY, USAGE
 from gpudoctor.logs.lines import Line
@@ -41,14 +42,39 @@ ASKING = late_pattern(
     r"^(?:[^\[\]{}()<>=|/\\:]{3,160}(?:\?|\uff1f)+|"
     r"\W{0,3}(?:thanks?|thank you|any (?:ideas?|help|suggestions?)|please\b|pls\b|help\b|"
     r"how (?:to|can|do|should) |what (?:is|should|can|could|does) |why (?:is|does|do) |"
-    r"does any(?:one|body) |hi\b|hello\b|"
+    r"does any(?:one|body) |you (?:should|can|could|need|may|have to) |hi\b|hello\b|"
     r"cheers|i am |i'm |i have |i've |it seems |no idea)[^={}|]{0,160}|"
     r".{0,60}(?:\u8c22\u8c22|\u8bf7\u95ee|\u6c42\u52a9|\u600e\u4e48(?:\u89e3\u51b3|\u529e)).{0,60})$",
     re.IGNORECASE,
 )
 """What somebody writes who asks for help, in few words."""
+TROUBLE = late_pattern(
+    r"\b(?:crash(?:es|ed|ing)?|fail(?:s|ed|ing)?|errors?|killed|dies|died|stops|stopped|not work(?:ing)?|"
+    r"(?:doesn|don|didn)'t work|"
+    r"does not work|cannot|can't|unable to|exit code|OOM|out of memory|segfaults?)\b",
+    re.IGNORECASE,
+)
+"""What somebody who asks for help says of a program that failed."""
+NO_TROUBLE = late_pattern(
+    r"\b(?:no|not|without|any|zero|fix\w*|solv\w*|resolv\w*|if|may|might|could|"
+    r"would|can|handl\w*|avoid\w*|prevent\w*|never|0)\b.{0,24}$",
+    re.IGNORECASE,
+)
+"""What stands in front of such a word where it tells of no failure."""
+GOOD = late_pattern(
+    r"\b(?:works? (?:well|fine|now|for me|great)|working (?:well|fine)|"
+    r"(?:solved|fixed|resolved) (?:it|by|this|the|now|with)|successfully)\b",
+    re.IGNORECASE,
+)
+"""What somebody says where all is well."""
 WARNING = late_pattern(r"\.py:\d+: \w*Warning: ")
 """A warning of Python's; the line of source that gave it stands below."""
+WORDS = late_pattern(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}|\d{1,4}|[\w-]+\)?[.,]?")
+MARKED = late_pattern(
+    r"^(?:\[|\w*(?:Warning|Error|Exception)\b|[A-Z]+:|(?:ERROR|WARN|INFO|WARNING|CRITICAL|DEBUG|note|warning|error)\b|"
+    r"\w+[:=]|#|\*|-|>|\S+\.py)"
+)
+"""How a line of a program begins."""
 BESIDE = (
     *(IPYTHON, IPYTHON_OLD, ARROW, SUMMARY, CLOCK, USAGE, OPTION, FROM_C10),
     *(PROMPT, COMMAND, ASSIGNED, TUNES, SUBMITTED, HEADING, ASKING, PODS),
@@ -63,3 +89,22 @@ def beside_output(line: Line, above: Line | None) -> bool:
     if above is not None and line.indent and WARNING.search(above.text, 0, 400):
         return True
     return SHEET.match(text) is not None and MEASURE.search(text) is None
+
+
+def complaint(lines: Sequence[Line]) -> Line | None:
+    """Return the line in which somebody says that a program failed; ``None`` where nobody does, or all is well."""
+    prose = [line for line in lines if line.full.strip() == line.text and _prose(line.text[:600])]
+    if any(GOOD.search(line.text, 0, 600) for line in prose):
+        return None
+    for line in prose:
+        found = TROUBLE.search(line.text, 0, 600)
+        if found is not None and not NO_TROUBLE.search(line.text, 0, found.start()):
+            return line
+    return None
+
+
+def _prose(text: str) -> bool:
+    """Return whether a line is what a person wrote: words, most of them small ones, and no program's mark in front."""
+    words = text.split()
+    plain = sum(WORDS.fullmatch(word) is not None for word in words)
+    return len(words) >= 5 and plain > 0.7 * len(words) and not MARKED.match(text)

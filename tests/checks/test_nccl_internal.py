@@ -2,6 +2,7 @@
 
 MESSAGE = "NCCL failed, and this line does not say of what"
 EXAMPLES = {
+    "RuntimeError: NCCL error in: /opt/conda/conda-b": "NCCL failed, and this line does not say of what",
     "XML Import Channel : dev 0 not found.": "NCCL failed, and this line does not say of what",
     "  what():  NCCL failure: unhandled cuda error in nccl_mpi_all_reduce.cu at line: 86 rank: 0": "NCCL failed with 'unhandled cuda error', and this line does not say of what",
     "RuntimeError: NCCL error in: ../torch/lib/c10d/ProcessGroupNCCL.cpp:784, invalid usage, NCCL version 2.7.8": (

@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("nccl-p2p")
 MESSAGE = "GPUs of this machine cannot reach each other's memory: peer access is not supported between these two devices"
 EXAMPLES = {
+    "g:51:96 [1] src/transport/p2p.cc:239 NCCL WARN hipIpcGetMemHandle failed : invalid argument": (
+        "GPUs of this machine cannot reach each other's memory: invalid argument"
+    ),
     "node0:4711:4790 [1] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 30 unknown error": (
         "GPUs of this machine cannot reach each other's memory: unknown error"
     ),

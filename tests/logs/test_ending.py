@@ -532,3 +532,17 @@ def test_an_error_that_torch_logs_last_of_all_is_worth_a_look():
         TRAINED + "[rank1]:[E602 11:17:52.185053341 ProcessGroupNCCL.cpp:632] [Rank 1] the flux is no cap"
     )
     assert (report.findings[0].id, report.findings[0].severity) == ("unrecognised-error", Severity.WARNING)
+
+
+def test_somebodys_own_words_are_a_failure_where_no_program_says_anything():
+    told = "When I train on four cards the container crashes after some hours, although memory is fine."
+    (finding,) = explain(f"{told}\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+    assert finding.evidence[0].text == told
+    for text in (
+        "I wonder why two cards are no faster than one, and whether that is usual.",
+        "The script did run without any errors on both machines of ours.",
+        f"{told} I changed the driver and it works fine.",
+        f"{told}\n{TRAINED}",
+    ):
+        assert explain(f"{text}\n").findings == [], text
