@@ -18,7 +18,7 @@ TABLE = """Root Cause (first observed failure):
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
     "Killedg in train batch: 127687 / 263115": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
-    "After some minutes I see simply `Killed` and no more": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
+    "After some minutes I see simply 'Killed' and no more": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Refer to the documentation on how to address the out of memory issue: https://docs.ray.io/en/latest/oom.html.": (
         "a process was killed because the host's memory ran out: out of memory issue"
     ),
