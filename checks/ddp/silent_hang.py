@@ -70,7 +70,7 @@ STEPS = (
 HANGS = r" (?P<said>hangs?|hung|hanging|stucks?|freez(?:es|ing)|frozen)\b"
 UNSURE = re.compile(
     r"\b(?:may|might|can|could|would|should|potentially|possibl[ey]|avoid\w*|prevent\w*|detect\w*|not|no|never|without|if|any|for|fix\w*|"
-    r"solv\w*|caus\w*|longer|used to|until|unless|whether|watchdog|loss|acc\w*|mAP|metrics?|scores?|[Ww]eights?|layers?|[Pp]aram\w*|backbone|encoder|[Mm]odules?)\b|n't\b",
+    r"solv\w*|caus\w*|longer|or|experienc\w*|used to|until|unless|whether|watchdog|loss|acc\w*|mAP|metrics?|scores?|[Ww]eights?|layers?|[Pp]aram\w*|backbone|encoder|[Mm]odules?)\b|n't\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}")

@@ -137,6 +137,7 @@ NOT_THIS = [
     "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
     "with the new driver it is not stuck any more",
     "the validation loss is stuck at a plateau",
+    "eptable, if you experience slowdowns or hanging when DeepSpeed exits, it is reco",
     "0 top1_error 0.90 failures 0 hangs 0",
     " 37%|###7      | 37/100 [00:10<00:17,  3.7it/s]",
     LATE,
