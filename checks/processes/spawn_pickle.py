@@ -90,7 +90,7 @@ check = Check(
         ),
         Fix(
             "In a notebook, whose main module is <notebook>: write the function into a file, and import it",
-            "from worker import train  # worker.py, beside the notebook, holds the function\n"
+            "from worker import train  # worker.py, beside the notebook, holds the function\n\n"
             "mp.spawn(train, args=(2,), nprocs=2)",
             Kind.EDIT,
         ),
