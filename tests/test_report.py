@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from gpudoctor.diagnose import diagnose
+from gpudoctor.facts import KernelEvent, KernelLog, Launch
 from gpudoctor.importers import read
 from gpudoctor.registry import Registry
 from gpudoctor.render.markdown import MOST, ticket
@@ -115,6 +116,20 @@ def test_the_own_host_name_leaves_under_an_alias(tmp_path):
 def test_no_redact_shows_what_is_there():
     done = gpudoctor("check", "--json", "--no-redact", *FAST, env=BROKEN)
     assert "trainer.planted-cluster.example" in done.stdout
+
+
+def test_a_ticket_that_would_not_fit_into_an_issue_leaves_out_the_largest_topics(tmp_path):
+    event = KernelEvent(kind="oom-kill", text="oom-kill: " + "x" * 900, process="python3")
+    facts = {
+        "launch": Launch(variables={"RANK": "0"}),
+        "kernel_log": KernelLog(source="/dev/kmsg", events=[event] * 90),
+    }
+    text = ticket(Report(facts=facts))
+    assert len(text) < 65536
+    assert "(`-o report.json` holds all): kernel_log." in text
+    target = tmp_path / "ticket.md"
+    target.write_text(text)
+    assert set(read(str(target), Registry().topics).snapshot.facts) == {"launch"}
 
 
 def test_a_ticket_holds_what_maintainers_ask_for(tmp_path):

@@ -1,5 +1,9 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from gpudoctor.facts import Given, Measurements, Scaling
 from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
@@ -13,18 +17,32 @@ from gpudoctor.snapshot import Snapshot
 MOST = 65_000
 """Characters. GitHub refuses an issue body of more than 65,536."""
 SUMMARY = "The whole report: save this ticket and run <code>gpudoctor check --from ticket.md</code>"
+LEFT_OUT = (
+    "Not in the whole report here, which would not fit into an issue with it (`-o report.json` holds all):"
+)
 PRIVACY = "Host names, users, addresses and paths are replaced by aliases."
 
 
 def ticket(report: Report) -> str:
-    """Write a report as Markdown; the JSON loses its indentation where the ticket would not fit otherwise."""
+    """Write a report as Markdown.
+
+    Where the ticket would not fit into an issue otherwise, the JSON loses its indentation, then the largest topics of
+    its facts; that they are not there is said.
+    """
     shown = harmless_report(report)
-    indented, compact = encode(report), packed(report).decode() + "\n"
-    text = _ticket(shown, indented)
-    return text if len(text) <= MOST else _ticket(shown, compact)
+    text = _ticket(shown, encode(report))
+    left_out: list[str] = []
+    facts = dict(report.facts)
+    while len(text) > MOST:
+        text = _ticket(shown, packed(replace(report, facts=facts)).decode() + "\n", left_out)
+        if len(text) <= MOST or not facts:
+            break
+        left_out.append(max(facts, key=lambda topic: len(packed(facts[topic]))))
+        del facts[left_out[-1]]
+    return text
 
 
-def _ticket(report: Report, json: str) -> str:
+def _ticket(report: Report, json: str, left_out: Sequence[str] = ()) -> str:
     snapshot = Snapshot(report.facts, report.probes)
     parts = [f"**{report.verdict.sentence}**"]
     given = snapshot.get(Given)
@@ -57,6 +75,7 @@ def _ticket(report: Report, json: str) -> str:
         # Escaped, so that nothing in a string can end the fence or the details block.
         "```json\n" + json.replace("`", "\\u0060").replace("<", "\\u003c") + "```",
         "</details>",
+        *([f"{LEFT_OUT} {', '.join(left_out)}."] if left_out else []),
         f"<sub>gpudoctor {report.version}, {report.created}. {PRIVACY}</sub>",
     ]
     return "\n\n".join(parts) + "\n"
