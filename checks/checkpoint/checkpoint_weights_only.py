@@ -188,12 +188,8 @@ def code(script: Script) -> Iterator[Finding]:
             continue  # what this script makes, be it of numbers that were loaded, is no module of the file
         for origin in held(script, call.receiver):
             if read.pop(origin.number, None) is not None:
-                yield check.found(
-                    f"what is loaded here is used as a module (`{call.text}`, line {call.place}): without "
-                    "weights_only=False torch.load refuses it since 2.6",
-                    severity=Severity.WARNING,
-                    location=origin.place,
-                    fixes=[ANEW, OWN],
+                yield refused(
+                    origin, f"what is loaded here is used as a module (`{call.text}`, line {call.place})"
                 )
 
 
@@ -210,12 +206,10 @@ def settings_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
         origin = read.pop(entry.made, None)
         if origin is not None:
             asked = f"{call.text}()" if call.name == "vars" else call.text
-            yield check.found(
-                f"an entry of what is loaded here is used as an object of settings (`{asked}`, line {call.place}): without "
-                "weights_only=False torch.load refuses a file that holds a class like argparse.Namespace since 2.6",
-                severity=Severity.WARNING,
-                location=origin.place,
-                fixes=[ANEW, OWN],
+            yield refused(
+                origin,
+                f"an entry of what is loaded here is used as an object of settings (`{asked}`, line {call.place})",
+                "a file that holds a class like argparse.Namespace",
             )
 
 
@@ -225,13 +219,21 @@ def states_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
         given = next((argument.value for argument in call.arguments.values()), UNKNOWN)
         for origin in held(script, given):
             if read.pop(origin.number, None) is not None:
-                yield check.found(
+                yield refused(
+                    origin,
                     f"an entry of what is loaded here is numpy's random state (line {call.place}), which holds an array of "
-                    "numpy: without weights_only=False torch.load refuses it since 2.6",
-                    severity=Severity.WARNING,
-                    location=origin.place,
-                    fixes=[ANEW, OWN],
+                    "numpy",
                 )
+
+
+def refused(load: Call, said: str, what: str = "it") -> Finding:
+    """Return the finding that torch.load takes `what` with weights_only=False alone, for what is `said` of the file."""
+    return check.found(
+        f"{said}: without weights_only=False torch.load refuses {what} since 2.6",
+        severity=Severity.WARNING,
+        location=load.place,
+        fixes=[ANEW, OWN],
+    )
 
 
 def told(test: Condition) -> bool:

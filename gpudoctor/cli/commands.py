@@ -37,7 +37,7 @@ class Commands(click.Group):
         drawn = RichGroup(invoke_without_command=self.invoke_without_command, **_given(self))
         for name, line in self.known.items():
             drawn.add_command(RichCommand(name=name, short_help=line))
-        drawn.list_commands = lambda ctx: list(self.known)  # type: ignore[method-assign]
+        drawn.list_commands = self.list_commands  # type: ignore[method-assign]  # RichGroup's own sorts them
         return _help(drawn, ctx)
 
     def resolve_command(
