@@ -30,8 +30,9 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.pasted import beside_output
+from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import DIGITS, Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import FRAME, HEADER, Raised
+from gpudoctor.logs.tracebacks import FRAME, HEADER
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")

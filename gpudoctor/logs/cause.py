@@ -13,9 +13,9 @@ from gpudoctor.logs.fault_handler import crashed_at
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.tracebacks import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.model import Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import CHAINED, Raised
+from gpudoctor.logs.raised import Raised
+from gpudoctor.logs.tracebacks import CHAINED
 
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
     CLOSING,
@@ -30,7 +31,7 @@ from gpudoctor.logs.lines import FULL, Line, read_lines
 from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.tracebacks import BARE, SHORTENED
+from gpudoctor.logs.tracebacks import SHORTENED
 from gpudoctor.patterns import late_pattern
 
 SLURMS = ("srun: ", "slurmstepd")

@@ -15,9 +15,10 @@ from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.names import named
 from gpudoctor.logs.own_source import beside_source
+from gpudoctor.logs.raised import own_lines
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
-from gpudoctor.logs.tracebacks import exceptions, own_lines, quoted_source
+from gpudoctor.logs.tracebacks import exceptions, quoted_source
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report, Say

@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import FRAME, NOT_OWN, OWN_MOST, Frame
+from gpudoctor.logs.raised import NOT_OWN, OWN_MOST, Frame
+from gpudoctor.logs.tracebacks import FRAME
 
 STACK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent call first\):")
 

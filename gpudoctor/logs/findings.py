@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from gpudoctor.guard import made
 from gpudoctor.launch_command import TORCHRUN, fitted, without_slurm
 from gpudoctor.logs.ending import Ending, telling
+from gpudoctor.logs.exception_names import USAGE_ERROR
 from gpudoctor.logs.fault_handler import spoke
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.last_words import WORDS, pointed, with_last_words
 from gpudoctor.logs.launcher import launched, under_slurm
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Load
-from gpudoctor.logs.tracebacks import USAGE_ERROR, Frame, Raised
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks

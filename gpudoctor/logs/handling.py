@@ -28,9 +28,10 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import counts_back, numbered, same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
-from gpudoctor.logs.tracebacks import HEADER, Raised
+from gpudoctor.logs.tracebacks import HEADER
 
 WARNED = re.compile(
     r"\bWARN(?:ING)?\b|^\[?W(?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[warning *\]|\blevel=warn(?:ing)?\b"

@@ -4,9 +4,9 @@ import re
 
 from msgspec import Struct
 
+from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.model import Check, Severity
 
 CRASHED = re.compile(

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.launch_command import Launched, Launcher
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import FRAME, NOT_OWN
+from gpudoctor.logs.raised import NOT_OWN
+from gpudoctor.logs.tracebacks import FRAME
 from gpudoctor.patterns import late_pattern
 
 LAUNCHERS = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.logs.line_kinds import NOISE
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.raised import Raised
 
 DIGITS = re.compile(r"\d+")
 WHOLE = re.compile(r"(?<![\d.:])\d{1,15}(?![\d.:])")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gpudoctor.logs.aftermath import Aftermath
 from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, is_result
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.raised import Raised
 
 EXITED = "ProcessExitedException"
 """What torch.multiprocessing.spawn raises where a process left without an exception of its own."""

@@ -36,8 +36,8 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.pasted import ASKING, PROMPT
+from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.recurrence import shapes
-from gpudoctor.logs.tracebacks import Frame, Raised
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""

@@ -2,13 +2,12 @@
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
-from gpudoctor.facts import SourceLine
+from gpudoctor.logs.exception_names import NATIVE, USAGE_ERROR, bare_name, named_in
 from gpudoctor.logs.lines import Line, by_process
 from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
+from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, OWN_MOST, Frame, Raised
 from gpudoctor.patterns import late_pattern
 
 # A terminal may have cut the word.
@@ -24,64 +23,11 @@ POINTED = late_pattern(r"^\s*> File \"")
 """loguru's mark of the frame in which an exception was caught (loguru/_better_exceptions.py)."""
 BOX = 12
 """Lines below a box's frame among which its marked line stands."""
-RAISED = late_pattern(
-    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
-    # Ray names in brackets what it passes on
-    r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}(?:\(\w{1,60}\)(?=: ))?"
-    # Any capitalised name may be an exception where a message follows; alone, its name must say so.
-    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S))|"
-    # Alone with its module, as queue.Empty, it is no word of a sentence.
-    r"(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z]\w{0,80}(?=$))(?:: ?(?P<message>.*))?$"
-)
-# Outside of a traceback the name itself must say that it is an exception.
-NAMED = late_pattern(
-    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)(?:\(\w{1,60}\))?|"
-    # the plain one at a line's beginning alone: elsewhere the word is a sentence's
-    r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
-)
-BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception))$")
-"""An exception without a message; it counts where the source that raised it, or carets, stand right above it."""
-USAGE = late_pattern(
-    r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
-    r"Error .{1,200} at line \d+ in file \S+|"
-    # absl, absl/app.py
-    r"FATAL Flags parsing error: .*|"
-    # argparse and click, whatever the program is called
-    r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
-    r"one of the arguments|ambiguous option).*|"
-    r"Error: (?:Invalid value|No such (?:option|command)|Missing (?:option|argument|parameter|command)).*|"
-    # the same in rich's box, as typer prints it
-    r"│ (?:Invalid value for|No such (?:option|command):|Missing (?:option|argument|parameter|command)|"
-    r"Got unexpected extra argument).* │|"
-    r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
-)
-"""What Python, argparse and a shell say before a script runs."""
-PYTHONS = late_pattern(r"^[\w./-]*python[\d.]*: Error while finding module specification for .*")
-"""Python's own end where the module of ``python -m`` is not there: it quotes an exception that it caught itself."""
-NATIVE = late_pattern(
-    r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
-)
 SOURCE = late_pattern(
     r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ |"
     # the values of variables: rich's box inside its box, loguru's below a frame
     r"│ [│╭╰]|(?:│ *){0,40}└ |"
     r"-{2,}> ?\d+ )"  # IPython's
-)
-WRAPPERS = late_pattern(
-    r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
-    r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
-    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|(?:Base)?ExceptionGroup|RemoteError|WorkerFailedError|CheckpointException)$"
-)
-"""Exceptions that only pass on that another process, or a task of this one, failed."""
-PASSED_ON = late_pattern(
-    r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)|(?:\w+: )?On WorkerInfo\(id="
-)
-"""What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper), and of one that a function
-raised which was called on another process (torch/distributed/rpc/internal.py)."""
-NOT_OWN = late_pattern(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$|"
-    # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
-    r"\.p(?:yx|x[id])$"
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = late_pattern(
@@ -90,15 +36,12 @@ LATE = late_pattern(
 )
 FORKED = "can only test a child process"
 """What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
-IN_THREAD = late_pattern(r"[/\\]threading\.py$")
 RECORD = late_pattern(r"^\{\"(?=.{0,400}\"(?:level|levelname|severity|lvl)\" ?: ?\")")
 """What a logger writes as JSON."""
 INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
 """The level in front of a logger's line."""
 EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
 """What Docker Compose, and many a supervisor, says of a program's end."""
-USAGE_ERROR = "usage error"
-"""What stands in the place of an exception's type where a script did not come to run."""
 CALLED_FROM = "At:"
 """Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
 ADVICE = late_pattern(
@@ -109,103 +52,9 @@ ADVICE = late_pattern(
 """How a paragraph of torch's advice begins, below what an exception says; no program of a user's prints that."""
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
 """What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
-CUT_OFF = "an exception that is not named: the log ends inside its traceback"
-CUT_BEHIND = "its message is not here: the log ends inside its traceback"
 RAISING = late_pattern(r"^raise (?P<type>(?:[A-Za-z_]\w*\.){0,6}[A-Z]\w{1,60}(?:Error|Exception|Exit))\b")
 """The line of source that raised what is not named any more."""
 LINES_OF_MESSAGE = 20
-OWN_MOST = 64
-"""Lines of the user's own files that are kept."""
-
-
-OUTERMOST = frozenset(
-    {"<module>", "_bootstrap", "_bootstrap_inner", "_run_module_as_main", "_wrap", "spawn_main"}
-)
-"""Functions with which the traceback of an exception begins that nobody caught: Python's own way into user code."""
-
-
-class Frame(Struct, frozen=True):
-    """One call of a traceback."""
-
-    path: str
-    line: int
-    function: str | None
-    text: str = ""
-    """The line of source, where the traceback quotes it."""
-
-
-class Raised(Struct):
-    """One exception."""
-
-    type: str
-    """Without its module."""
-    message: str
-    line: Line
-    """The line that names it."""
-    first: int
-    """Place of the traceback's header among the lines that were read."""
-    place: int
-    """Place of the line that names it."""
-    last: int
-    """Place of the last line of its message."""
-    frames: list[Frame] = []
-    chained: bool = False
-    """Raised while an earlier one was handled."""
-    late: bool = False
-    """Raised while the interpreter ended, or ignored by Python itself."""
-    headed: bool = False
-    """The first line of its traceback is here, so that its first frame is the outermost."""
-    pointed: bool = False
-    """It is written as loguru or rich's handler of a logger writes it: Python has not printed it."""
-
-    @property
-    def wrapper(self) -> bool:
-        """Whether it only passes on that another process or thread failed, whose own exception comes below."""
-        return WRAPPERS.search(self.type) is not None or PASSED_ON.match(self.message) is not None
-
-    @property
-    def caught(self) -> bool:
-        """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
-        if not (self.headed and self.frames):
-            return False
-        return (self.frames[0].function or "<module>") not in OUTERMOST or self.tried or self.pointed
-
-    @property
-    def tried(self) -> bool:
-        """Whether its traceback begins in a line that tries something, and goes on where that fails."""
-        return bool(self.frames) and self.frames[0].text.startswith("try:")
-
-    @property
-    def told(self) -> str:
-        """The words of a program in front of it, where no traceback is shown: it had caught it when it wrote them."""
-        named = None if self.frames or self.type == USAGE_ERROR else NAMED.search(self.line.text)
-        return "" if named is None else self.line.text[: named.start("type")].strip("#*`>|│E [(:")
-
-    @property
-    def at_top(self) -> bool:
-        """Whether its traceback begins in a script, as of one that nobody caught does."""
-        return bool(self.frames) and self.frames[0].function == "<module>" and not self.late
-
-    @property
-    def of_thread(self) -> bool:
-        """Whether it was raised in a thread: its traceback begins in threading.py."""
-        return bool(self.frames) and IN_THREAD.search(self.frames[0].path) is not None
-
-    @property
-    def own(self) -> Frame | None:
-        """The last frame in the user's own files."""
-        return next((f for f in reversed(self.frames) if not NOT_OWN.search(f.path)), None)
-
-
-def own_lines(raised: Iterable[Raised]) -> tuple[SourceLine, ...]:
-    """Return the lines of the user's own files that tracebacks name, the innermost of each in front."""
-    found = {
-        (frame.path, frame.line): SourceLine(path=frame.path, line=frame.line, text=frame.text)
-        for one in raised
-        for frame in reversed(one.frames)
-        if not NOT_OWN.search(frame.path)
-    }
-    return tuple(itertools.islice(found.values(), OWN_MOST))
 
 
 def quoted_source(lines: Sequence[Line]) -> set[int]:
@@ -223,7 +72,7 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
             quoted.add(place)
             last[key].append(place)
         elif line.text and not line.bar:
-            if _raised(line.text, inside=key in frames):
+            if named_in(line.text, inside=key in frames):
                 last.pop(key, None)
             frames.pop(key, None)
     # Where the log ends inside a traceback, its last lines of source are all that tells what was raised.
@@ -282,7 +131,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 first, frames, chained, late, headed = place, [], False, False, False
             last_frame = number
             frames.append(Frame(*call))
-        elif place not in source and (raised := _raised(text, inside=bool(frames)) or _bare(lines, number)):
+        elif place not in source and (
+            raised := named_in(text, inside=bool(frames)) or bare_name(lines, number)
+        ):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
             ):
@@ -373,31 +224,6 @@ def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:
         return below[0].text.lstrip(GROUP)
     box = itertools.takewhile(lambda line: not BOXED.match(line.text), below)
     return next((marked["text"] for line in box if (marked := MARKED.match(line.text))), "")
-
-
-def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
-    """Return type and message of the exception that a line names."""
-    match = RAISED.match(text) if inside else NAMED.search(text)
-    if match is None and inside:
-        match = NAMED.search(text)
-    if match is not None and PYTHONS.match(text):
-        return USAGE_ERROR, text
-    if match is not None:
-        return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
-    if usage := USAGE.match(text):
-        return USAGE_ERROR, usage["message"].strip("│ ")
-    if native := NATIVE.match(text):
-        return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
-    return None
-
-
-def _bare(lines: Sequence[Line], number: int) -> tuple[str, str] | None:
-    """Return type and message of an exception that ends a traceback of which the top was cut off."""
-    bare = BARE.match(lines[number].text)
-    above = lines[number - 1] if number else None
-    if bare is None or above is None or not above.text or above.indent <= lines[number].indent:
-        return None
-    return bare["type"].rpartition(".")[2], ""
 
 
 def _end(lines: Sequence[Line], number: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Frame, Raised
+from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.text import listed, ranks
 
 WORLD = re.compile(r"\b(?:[Ww]orld[_ ]?[Ss]ize|WORLD_SIZE|nranks|nRanks|num_ranks)\b['\"]?\W{1,3}(\d{1,5})\b")
