@@ -5,7 +5,7 @@ import re
 
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.definitions import Class, File
-from gpudoctor.code.names import method_of, parent_of
+from gpudoctor.code.names import ancestors, method_of
 from gpudoctor.code.program import Frame
 from gpudoctor.facts import Argument, Known, Value
 
@@ -58,7 +58,7 @@ def _only(frame: Frame, method: str) -> Class | None:
     found = program.methods.get(method, [])
     if not 0 < len(found) <= MOST_CLASSES:
         return None
-    parents = {id(p.node) for item in found for p in _line(frame, item)}
+    parents = {id(p.node) for item in found for p in ancestors(frame, item)}
     last = [item for item in found if id(item.node) not in parents]
     if len(last) != 1 or kind_of(frame, last[0]) != "instance":
         return None
@@ -74,18 +74,6 @@ def _take_in(methods: dict[str, list[Class]], file: File) -> None:
         for node in item.node.body:
             if isinstance(node, ast.FunctionDef):
                 methods.setdefault(node.name, []).append(item)
-
-
-def _line(frame: Frame, item: Class) -> list[Class]:
-    """Return the classes of the script that one stands on."""
-    found: list[Class] = []
-    waiting = [item]
-    while waiting and len(found) < MOST_CLASSES:
-        one = waiting.pop()
-        parents = [parent for base in one.node.bases if (parent := parent_of(frame, one, base)) is not None]
-        found += parents
-        waiting += parents
-    return found
 
 
 __all__ = ["told_by_method"]

@@ -14,7 +14,7 @@ from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.dictionaries import appended, fields, removed, set_by_name, updated
 from gpudoctor.code.iteration import asked, builtin
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
-from gpudoctor.code.names import member, method_of
+from gpudoctor.code.names import ancestors, member, method_of
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
@@ -334,11 +334,8 @@ def _super(
     owner = frame.owner
     found = None
     if owner is not None:
-        for base in owner.node.bases:
-            value = frame.program.evaluate(frame, base)
-            parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-            if isinstance(parent, Class) and found is None:
-                found = method_of(frame, parent, method)
+        methods = (one for parent in ancestors(frame, owner) for one in parent.methods())
+        found = next((one for one in methods if one.node.name == method), None)
     arguments = named("", "", positional, keywords)
     frame.record(f"super.{method}", node, text=f"super().{method}", arguments=arguments, receiver=receiver)
     if found is not None:

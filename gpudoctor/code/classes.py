@@ -1,11 +1,12 @@
 """What the classes of a script are, and what its modules do with their parts."""
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from gpudoctor.code.definitions import Class, nodes
 from gpudoctor.code.known_calls import NO_MODULES, canonical, kind
-from gpudoctor.code.names import base_of
+from gpudoctor.code.names import ancestors, base_of
 from gpudoctor.code.program import Frame
 from gpudoctor.facts import WRAPPERS, Attribute, Known, ModuleClass
 
@@ -27,15 +28,13 @@ DYNAMIC = frozenset(
 """Names by which parts of a module are reached without their own."""
 
 
-def bases(frame: Frame, item: Class, depth: int = 0) -> Iterator[str]:
+def bases(frame: Frame, item: Class) -> Iterator[str]:
     """Yield the full names of the library classes that a class of the script stands on."""
-    for node in item.node.bases:
-        value = base_of(frame, item, node)
-        if value.known is Known.SYMBOL:
-            yield canonical(value.text)
-        parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-        if isinstance(parent, Class) and parent.node is not item.node and depth < 6:
-            yield from bases(frame, parent, depth + 1)
+    for one in itertools.chain((item,), ancestors(frame, item)):
+        for node in one.node.bases:
+            value = base_of(frame, one, node)
+            if value.known is Known.SYMBOL:
+                yield canonical(value.text)
 
 
 def kind_of(frame: Frame, item: Class) -> str:

@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import itertools
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -204,49 +206,51 @@ def _option(frame: Frame, name: str) -> Value:
     return named_value(name) or Value(Known.ARGUMENT, literal, text=name)
 
 
-def _class_attribute(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Value:
+def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:
     """Return what a class's body gives an attribute, or the body of one that it stands on."""
-    known = frame.program.class_values.get((frame.program.name_of(item), attribute))
-    if known is not None and known.known is not Known.UNKNOWN:
-        return (named_value(attribute) if type(known.literal) is int else None) or known
-    for node in item.node.body:
-        target: ast.expr | None = None
-        given: ast.expr | None = None
-        if isinstance(node, ast.AnnAssign):
-            target, given = node.target, node.value
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, given = node.targets[0], node.value
-        if isinstance(target, ast.Name) and target.id == attribute:
-            if isinstance(given, ast.Constant):
-                return Value(Known.LITERAL, given.value)
-            return named_value(attribute) or Value(text=attribute)
-    for base in item.node.bases if depth < 5 else ():
-        parent = parent_of(frame, item, base)
-        if parent is not None:
-            return _class_attribute(frame, parent, attribute, depth + 1)
+    for one in itertools.chain((item,), ancestors(frame, item)):
+        known = frame.program.class_values.get((frame.program.name_of(one), attribute))
+        if known is not None and known.known is not Known.UNKNOWN:
+            return (named_value(attribute) if type(known.literal) is int else None) or known
+        for node in one.node.body:
+            target: ast.expr | None = None
+            given: ast.expr | None = None
+            if isinstance(node, ast.AnnAssign):
+                target, given = node.target, node.value
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target, given = node.targets[0], node.value
+            if isinstance(target, ast.Name) and target.id == attribute:
+                if isinstance(given, ast.Constant):
+                    return Value(Known.LITERAL, given.value)
+                return named_value(attribute) or Value(text=attribute)
     return named_value(attribute) or Value(text=attribute)
 
 
-def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Function | None:
+def method_of(frame: Frame, item: Class, attribute: str) -> Function | None:
     """Return a method of a class of the script, one that it inherits too."""
-    for method in item.methods():
-        if method.node.name == attribute:
-            return method
-    if depth < 5:
-        for base in item.node.bases:
-            parent = parent_of(frame, item, base)
-            if parent is not None:
-                found = method_of(frame, parent, attribute, depth + 1)
-                if found is not None:
-                    return found
+    for one in itertools.chain((item,), ancestors(frame, item)):
+        for method in one.methods():
+            if method.node.name == attribute:
+                return method
     return None
 
 
-def parent_of(frame: Frame, item: Class, base: ast.expr) -> Class | None:
-    """Return the class of the script that another one stands on, ``None`` for a library's."""
-    value = base_of(frame, item, base)
-    parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-    return parent if isinstance(parent, Class) and parent.node is not item.node else None
+MOST_ANCESTORS = 24
+"""How many classes one is taken to stand on: longer lines than any of the corpora has."""
+
+
+def ancestors(frame: Frame, item: Class) -> Iterator[Class]:
+    """Yield the classes of the script that one stands on, each once, in the order in which Python mostly asks them."""
+    seen = {id(item.node)}
+    waiting = [(item, base) for base in reversed(item.node.bases)]
+    while waiting and len(seen) <= MOST_ANCESTORS:
+        below, base = waiting.pop()
+        value = base_of(frame, below, base)
+        parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+        if isinstance(parent, Class) and id(parent.node) not in seen:
+            seen.add(id(parent.node))
+            yield parent
+            waiting += [(parent, base) for base in reversed(parent.node.bases)]
 
 
 def base_of(frame: Frame, item: Class, node: ast.expr) -> Value:

@@ -13,7 +13,7 @@ from gpudoctor.code.entry import STARTING, entry
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
-from gpudoctor.code.names import method_of, parent_of
+from gpudoctor.code.names import ancestors, method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, either, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import (
@@ -347,16 +347,11 @@ def _inherited(frame: Frame, item: Class) -> list[Function]:
     """Return what a class takes over from one of another file, and does not call itself: to save, to load, to train."""
     known = {method.node.name for method in item.methods()}
     found: list[Function] = []
-    waiting = [item]
-    while waiting:
-        one = waiting.pop(0)
-        parents = [parent_of(frame, one, base) for base in one.node.bases]
-        waiting += [parent for parent in parents if parent is not None and len(waiting) < DEEPEST]
-        for parent in parents:
-            for method in parent.methods() if parent is not None and parent.file is not item.file else ():
-                if method.node.name not in known and _tells(method):
-                    found.append(method)
-                known.add(method.node.name)
+    for parent in ancestors(frame, item):
+        for method in parent.methods() if parent.file is not item.file else ():
+            if method.node.name not in known and _tells(method):
+                found.append(method)
+            known.add(method.node.name)
     return found
 
 
