@@ -3,6 +3,8 @@
 import functools
 import re
 
+from gpudoctor.facts import Argument
+
 ALIASES = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "torch.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
@@ -271,4 +273,14 @@ def parameters(name: str) -> list[str] | None:
     if found is None and name.startswith("torch.optim.") and not name.startswith("torch.optim.lr_scheduler"):
         last = name.rpartition(".")[2]
         return ["params", "lr"] if last[:1].isupper() else None
+    return found
+
+
+def named(
+    name: str, attribute: str, positional: list[Argument], keywords: dict[str, Argument]
+) -> dict[str, Argument]:
+    """Return arguments by their parameters' names, where the function is known, else by number."""
+    known = parameters(name) or METHODS.get(attribute) or []
+    found = {known[n] if n < len(known) else str(n): argument for n, argument in enumerate(positional)}
+    found.update(keywords)
     return found

@@ -1,0 +1,100 @@
+"""A call of a function of the script, gone through with what it is given."""
+
+import ast
+from collections.abc import Iterator
+
+from gpudoctor.code.definitions import Function
+from gpudoctor.code.environment_variables import named_value
+from gpudoctor.code.parameters import bind_parameters
+from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, either, mixed, one_of
+from gpudoctor.code.statements import execute
+from gpudoctor.facts import (
+    UNKNOWN,
+    Argument,
+    Condition,
+    Known,
+    Value,
+)
+
+
+def follow(
+    caller: Frame,
+    function: Function,
+    self_value: Value | None,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    node: ast.AST,
+) -> Value:
+    """Go through a function of the script with what it is given, and return what it returns."""
+    program = caller.program
+    name = f"{function.file.name}::{function.name}"
+    times = program.followed.get(name, 0)
+    program.followed[name] = times + 1
+    place = caller.place(node)
+    if times >= MOST_CALLS_OF_ONE or caller.depth >= DEEPEST or place in caller.stack:
+        for argument in (*positional, *keywords.values()):
+            program.escape(argument.value)
+        if positional or keywords or self_value:  # what it is called may still tell: is_master(args)
+            return named_value(function.node.name) or UNKNOWN
+        return program.answers.get(name, UNKNOWN)
+    frame = Frame(program, function.file, function.name, caller)
+    frame.stack = (*caller.stack, place)
+    frame.outer = program.closures.get(function.name) if function.file is caller.file else None
+    frame.self_value, frame.owner = self_value, function.owner
+    for decorator in function.node.decorator_list:
+        text = ast.unparse(decorator)
+        frame.contexts += tuple(f"torch.{name}" for name in ("no_grad", "inference_mode") if name in text)
+    guards = program.guards.get(function.node, ())
+    frame.conditions = (*frame.conditions, *(test for test in guards if test not in frame.conditions))
+    frame.base = len(frame.conditions)
+    frame.conditions = (*frame.conditions, *_decorated(frame, function))
+    bind_parameters(frame, function, self_value, positional, keywords)
+    execute(frame, function.node.body)
+    _rejoin(frame)
+    if frame.yielded:
+        by_rank, from_data = mixed(frame.yielded)
+        return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
+    outcome = one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+    if len(frame.returned) > 1:
+        outcome = _called_after(function, outcome)
+    if not outcome.things:
+        program.answers[name] = outcome
+    return outcome
+
+
+def _called_after(function: Function, outcome: Value) -> Value:
+    """Return the rank after which a function is called that comes to one of several: ``get_local_rank``."""
+    kinds = {option.known for option in outcome.possible() if option.is_rank}
+    by_name = named_value(function.node.name.lower().removeprefix("get_"))
+    mixed_up = by_name is not None and by_name.is_rank and kinds and kinds != {by_name.known}
+    return by_name if by_name is not None and mixed_up else outcome
+
+
+def _rejoin(frame: Frame) -> None:
+    """Give attributes what they hold after a function that may be left before its end: either value."""
+    after = frame.program.heap
+    for heap in frame.heaps:
+        if heap is not after:
+            for key, value in [(key, value) for key, value in heap.items() if after.get(key) is not value]:
+                after[key] = either(after.get(key), value)
+
+
+_ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")
+
+
+def _decorated(frame: Frame, function: Function) -> Iterator[Condition]:
+    """Yield the test for rank 0 that a decorator makes: ``@rank_zero_only`` and its like."""
+    for decorator in function.node.decorator_list:
+        text = frame.text(decorator)
+        if any(name in text.lower() for name in _ON_MAIN_PROCESS) or _lets_one_through(frame, decorator):
+            yield Condition(frame.place(decorator), f"@{text}", Value(by_rank=True, sole=0))
+
+
+def _lets_one_through(frame: Frame, decorator: ast.expr) -> bool:
+    """Return whether a decorator of the script has a test for the rank around its call, as far as words tell."""
+    value = frame.program.evaluate(frame, decorator) if isinstance(decorator, ast.Name) else UNKNOWN
+    item = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+    if not isinstance(item, Function):
+        return False
+    tests = (node.test for node in ast.walk(item.node) if isinstance(node, ast.If))
+    return any("rank" in text or "main" in text for text in (ast.unparse(test).lower() for test in tests))
