@@ -156,7 +156,7 @@ def code(script: Script) -> Iterator[Finding]:
     said = set()
     for call in script.named("torch.save"):
         folder, fresh = folder_of(script, call.value("f"))
-        if not folder or folder in said or _is_there(script, folder):
+        if not folder or folder in said or _is_there(script, folder) or _left_open(script, call):
             continue
         if not any(_may_make(script, other, folder) for other in making):
             said.add(folder)
@@ -167,6 +167,19 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[MADE],
             )
+
+
+def _left_open(script: Script, call: Call) -> bool:
+    """Return whether nothing here calls the function that saves, and its folder is the default of a parameter."""
+    own = next(
+        (s for s in script.signatures if s.name.rpartition(".")[2] == call.scope.rpartition(".")[2]), None
+    )
+    if call.reached or len(call.stack) > 1 or own is None:
+        return False
+    made = call.value("f").made
+    parts = [call.arguments["f"].text]
+    parts += [a.text for a in script.calls[made].arguments.values()] if 0 <= made < len(script.calls) else []
+    return bool({*own.parameters[own.required :]} & {*parts})
 
 
 def _raced(script: Script) -> Iterator[Finding]:

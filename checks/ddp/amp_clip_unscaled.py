@@ -53,13 +53,20 @@ def _together(script: Script, clipping: Call, step: Call) -> bool:
     """
     if clipping.conditions[: len(step.conditions)] == step.conditions:
         return True
-    rest = {(c.text, c.negated) for c in step.conditions if c not in clipping.conditions}
+    beyond = [c for c in step.conditions if c not in clipping.conditions]
+    rest = {(c.text, c.negated) for c in beyond if not c.negated or SCALED.search(c.text)}
     return any(
         scaled.number < clipping.number
         and scaled.loops == step.loops
         and rest <= {(c.text, c.negated) for c in scaled.conditions}
         for scaled in script.methods("scale", "scaler")
     )
+
+
+def _beside(clipping: Call, step: Call) -> bool:
+    """Return whether both stand in the same loops, but for one over the groups of parameters that are clipped."""
+    inside = clipping.loops[len(step.loops) :]
+    return clipping.loops[: len(step.loops)] == step.loops and all(loop.kind == "for" for loop in inside)
 
 
 @check.code
@@ -71,9 +78,7 @@ def code(script: Script) -> Iterator[Finding]:
         return
     said = set()
     for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
-        steps = [
-            c for c in script.methods("step", "scaler") if c.loops == call.loops and c.number > call.number
-        ]
+        steps = [c for c in script.methods("step", "scaler") if _beside(call, c) and c.number > call.number]
         steps = [c for c in steps if _together(script, call, c)]
         scaled = any(
             not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])

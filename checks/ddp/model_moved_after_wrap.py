@@ -23,6 +23,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): how the module must be placed
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -72,7 +73,7 @@ def _unknown(script: Script, wrapper: Thing, inner: Thing) -> Iterator[Finding]:
     """Report a wrapper that is moved, ``DDP(model).cuda()``, around a model of which nothing is known but its name."""
     made = script.made_by(wrapper)
     given = made.arguments.get("module") if made is not None else None
-    if made is None or given is None or made.given("device_ids"):
+    if made is None or given is None or made.given("device_ids") or MOVED.search(given.text):
         return
     held = {*given.value.things}
     # A function may put what it builds onto the GPU; a class hardly does, and who moves it below knows that it did not.
@@ -92,3 +93,7 @@ def _unknown(script: Script, wrapper: Thing, inner: Thing) -> Iterator[Finding]:
                 location=call.place,
             )
         return
+
+
+MOVED = re.compile(r"\.(?:to|cuda)\(")
+"""What is wrapped where it is moved: ``DDP(model.to(rank))``."""

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, Value, elsewhere
+from gpudoctor.facts import LACKS, Call, Condition, Known, Script, Thing, Value, elsewhere
 
 check = Check(
     severity=Severity.WARNING,
@@ -68,18 +68,28 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         sampler = made.value("sampler")
         whole = sampler.known is Known.THING and script.things[sampler.thing].type in OF_ONE
+        never = _never_made(script, sampler)
         if "batch_sampler" in made.arguments or (
-            "sampler" in made.arguments and not sampler.is_none and not whole
+            "sampler" in made.arguments and not sampler.is_none and not whole and never is None
         ):
             continue
         if _split(script, made) or not (
             _handed(script, loader) if loader.escapes else _trains(script, loader)
         ):
             continue
-        yield check.found(
-            "this loader has no DistributedSampler, so every rank trains on the whole data set",
-            location=made.place,
-        )
+        said = "this loader has no DistributedSampler"
+        if never is not None:
+            said = f"its sampler is never made, for what `{never.text}` asks for has no such attribute"
+        yield check.found(f"{said}, so every rank trains on the whole data set", location=made.place)
+
+
+def _never_made(script: Script, sampler: Value) -> Condition | None:
+    """Return the test that keeps a sampler from being made, as its object has no such attribute; ``None`` without one."""
+    made = [call for number in sampler.things if (call := script.made_by(script.things[number]))]
+    tests = [
+        next((c for c in call.conditions if c.value.text == LACKS and c.impossible), None) for call in made
+    ]
+    return tests[0] if tests and None not in tests else None
 
 
 def _beside_a_library(script: Script) -> Iterator[Finding]:

@@ -57,58 +57,91 @@ def code(script: Script) -> Iterator[Finding]:
         )
         return
     for sampler in script.of_kind("sampler"):
-        made = script.made_by(sampler)
-        own = _by_epoch(script, sampler)
-        known = own or sampler.type == "torch.utils.data.DistributedSampler"
-        if not known or made is None or sampler.escapes or any(c.impossible for c in made.conditions):
-            continue
-        if made.value("shuffle").literal is False or made.starred:
-            continue
-        if any(call.reached or not made.reached for call in unknown):
-            continue  # of something that is not known here, and may be this sampler
-        told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
-        alone = _by_some(script, told)
-        if alone is not None:
-            yield check.found(
-                f"{alone.text}() is called by some ranks alone, under `{alone.rank_conditions[-1].text}`: the others keep the "
-                "order of the first epoch, and the ranks' shares overlap",
-                location=alone.place,
-            )
-            continue
-        if any((call.loops or not call.reached) and not _once(call) for call in told):
-            continue
-        loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
-        if any(True for _ in script.methods("set_epoch", "loader")):
-            continue
-        if any(
-            loader.escapes and not _without_epoch(script, loader) and not _handed(script, loader)
-            for loader in loaders
-        ):
-            continue
-        # in a validation the order of the samples matters little
-        loops = [
-            loop
-            for loader in loaders
-            for loop in script.iterations(loader)
-            if not without_gradients(script, loop)
-        ]
-        drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
-        again = any(_passes(loop) > 1 for loop in loops) or any(_anew(c) for c in drawn)
-        handed = None if again else next((c for loader in loaders for c in _handed(script, loader)), None)
-        if again or handed is not None or any(_without_epoch(script, loader) for loader in loaders):
-            how = f"line {told[0].place} tells it one once" if told else "nothing calls its set_epoch"
-            if any(call.loops for call in told):
-                how = f"line {told[0].place} tells it one of them alone"
-            without = any(_without_epoch(script, loader) for loader in loaders)
-            unsure = handed is not None and not told and not (without and _told_nothing(script, handed))
-            if handed is not None and unsure:
-                how = f"nothing here calls its set_epoch; unless {handed.text} (line {handed.place}) does"
-            yield check.found(
-                f"this {'sampler' if own else 'DistributedSampler'} shuffles by the epoch, and {how}: every epoch has the order of "
-                "the first",
-                severity=Severity.NOTE if unsure else Severity.WARNING,
-                location=sampler.place,
-            )
+        found = _not_told(script, sampler, unknown) or _nowhere(script, sampler)
+        if found is not None:
+            yield found
+
+
+def _nowhere(script: Script, sampler: Thing) -> Finding | None:
+    """Report a sampler whose set_epoch no line calls of a folder in which a model is trained for epochs."""
+    made = script.made_by(sampler)
+    if made is None or made.starred or script.folder is None or script.frameworks:
+        return None
+    if sampler.type != "torch.utils.data.DistributedSampler" or any(c.impossible for c in made.conditions):
+        return None
+    if script.folder != {"backward", "epochs"} or made.value("shuffle").literal is False:
+        return None
+    loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
+    if any(without_gradients(script, loop) for loader in loaders for loop in script.iterations(loader)):
+        return None
+    words = " ".join([made.scope, *(argument.text for argument in made.arguments.values())])
+    if HELD_OUT.search(words):
+        return None
+    return check.found(
+        "this DistributedSampler shuffles by the epoch, and no file here calls set_epoch: every epoch has the order of the "
+        "first",
+        location=sampler.place,
+    )
+
+
+HELD_OUT = re.compile(r"(?<![a-z])(?:val(?!ue)|test|eval|dev|infer|predict)", re.I)
+"""What is in the names of data that nothing is learnt from, and of what makes its loader."""
+
+
+def _not_told(script: Script, sampler: Thing, unknown: list[Call]) -> Finding | None:
+    """Report a sampler that is gone through in several epochs, and not told of them."""
+    made = script.made_by(sampler)
+    own = _by_epoch(script, sampler)
+    known = own or sampler.type == "torch.utils.data.DistributedSampler"
+    if not known or made is None or sampler.escapes or any(c.impossible for c in made.conditions):
+        return None
+    if made.value("shuffle").literal is False or made.starred:
+        return None
+    if any(call.reached or not made.reached for call in unknown):
+        return None  # of something that is not known here, and may be this sampler
+    told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
+    alone = _by_some(script, told)
+    if alone is not None:
+        return check.found(
+            f"{alone.text}() is called by some ranks alone, under `{alone.rank_conditions[-1].text}`: the others keep the "
+            "order of the first epoch, and the ranks' shares overlap",
+            location=alone.place,
+        )
+    if any((call.loops or not call.reached) and not _once(call) for call in told):
+        return None
+    loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
+    if any(True for _ in script.methods("set_epoch", "loader")):
+        return None
+    if any(
+        loader.escapes and not _without_epoch(script, loader) and not _handed(script, loader)
+        for loader in loaders
+    ):
+        return None
+    # in a validation the order of the samples matters little
+    loops = [
+        loop
+        for loader in loaders
+        for loop in script.iterations(loader)
+        if not without_gradients(script, loop)
+    ]
+    drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
+    again = any(_passes(loop) > 1 for loop in loops) or any(_anew(c) for c in drawn)
+    handed = None if again else next((c for loader in loaders for c in _handed(script, loader)), None)
+    if again or handed is not None or any(_without_epoch(script, loader) for loader in loaders):
+        how = f"line {told[0].place} tells it one once" if told else "nothing calls its set_epoch"
+        if any(call.loops for call in told):
+            how = f"line {told[0].place} tells it one of them alone"
+        without = any(_without_epoch(script, loader) for loader in loaders)
+        unsure = handed is not None and not told and not (without and _told_nothing(script, handed))
+        if handed is not None and unsure:
+            how = f"nothing here calls its set_epoch; unless {handed.text} (line {handed.place}) does"
+        return check.found(
+            f"this {'sampler' if own else 'DistributedSampler'} shuffles by the epoch, and {how}: every epoch has the order of "
+            "the first",
+            severity=Severity.NOTE if unsure else Severity.WARNING,
+            location=sampler.place,
+        )
+    return None
 
 
 def _by_epoch(script: Script, sampler: Thing) -> bool:

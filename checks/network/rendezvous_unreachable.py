@@ -208,7 +208,7 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         chain = [[*origins(script, port)] for port in ports]
         for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
-            if _handed_over(script, chosen):
+            if _handed_over(script, chosen) or _for_one(script, chosen):
                 continue  # who starts the others is a rank itself
             random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
             if chosen.name in CLOCKS and chosen.spawned == group.spawned and not chosen.rank_conditions:
@@ -241,6 +241,15 @@ def _handed_over(script: Script, chosen: Call) -> bool:
     """Return whether what one process chose is given to the processes that it starts."""
     given = [argument.value for call in script.named(*STARTS) for argument in call.arguments.values()]
     return any(chosen in origins(script, part) for value in given for part in (value, *value.items))
+
+
+def _for_one(script: Script, chosen: Call) -> bool:
+    """Return whether the function that takes a port sets itself up for one rank: ``self.world_size = 1``."""
+    return any(
+        call.value("value").literal in (1, "1") and call.stack in (chosen.stack, chosen.stack[:-1])
+        for call in script.methods("__set__")
+        if "world_size" in call.text.lower()
+    )
 
 
 def _on_each_rank(script: Script, setting: Call) -> bool:

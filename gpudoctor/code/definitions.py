@@ -60,6 +60,8 @@ class Files:
         self.names = names or {}
         self._found: dict[Path, File | None] = {}
         self._below: dict[Path, tuple[Path, ...]] = {}
+        self.spelled: dict[Path, frozenset[str] | None] = {}
+        """By the folders that were given: which words of `project` stand in their files; made when it is asked for."""
 
     @property
     def characters(self) -> int:

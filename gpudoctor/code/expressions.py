@@ -26,7 +26,7 @@ from gpudoctor.code.results import SHUFFLED, chosen
 from gpudoctor.code.settled import narrowed
 from gpudoctor.code.shares import note_share, note_test
 from gpudoctor.code.unwrapping import is_wrapped
-from gpudoctor.facts import ANY_OTHER, EVERY_NTH, UNKNOWN, Argument, Condition, Known, Value
+from gpudoctor.facts import ANY_OTHER, EVERY_NTH, LACKS, UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -229,6 +229,9 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
         condition = Condition(frame.place(item), frame.text(item), values[-1], negated)
         frame.conditions = (*frame.conditions, condition)
     frame.conditions = outside
+    lacking = next((v for v in values if v.text == LACKS and v.is_literal and not v.literal), None)
+    if lacking is not None and isinstance(node.op, ast.And):
+        return lacking
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(values)
     if all(value.is_literal for value in values):  # ``shuffle=train and sampler is None``

@@ -35,7 +35,7 @@ def follow(
         for argument in (*positional, *keywords.values()):
             program.escape(argument.value)
         if positional or keywords or self_value:  # what it is called may still tell: is_master(args)
-            return named_value(function.node.name) or UNKNOWN
+            return _by_name(function, positional or keywords)
         return program.answers.get(name, UNKNOWN)
     frame = Frame(program, function.file, function.name, caller)
     frame.stack = (*caller.stack, place)
@@ -60,6 +60,14 @@ def follow(
     if not outcome.things:
         program.answers[name] = outcome
     return outcome
+
+
+def _by_name(function: Function, given: object) -> Value:
+    """Return what a function's name tells where it is not gone through: of a group, no number of all."""
+    by_name = named_value(function.node.name)
+    if by_name is None or not given or by_name.sole is not None or by_name.all_but is not None:
+        return by_name or UNKNOWN
+    return Value(text=function.node.name, by_rank=by_name.by_rank)
 
 
 def _called_after(function: Function, outcome: Value) -> Value:

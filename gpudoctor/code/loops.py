@@ -18,7 +18,7 @@ def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     """Go through a ``for`` loop."""
     over = iterated(frame, node, evaluate(frame, node.iter))
     loop = _loop(frame, node, over)
-    each = _by_name(node, over)
+    each = _by_name(node, over) or _one_by_one(frame, node, over)
     for element in each:
         assign(frame, node.target, element, quiet=True)
         _body(frame, loop, node.body, frame.text(node.iter))
@@ -39,6 +39,20 @@ def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
         held = tuple(Value(Known.LITERAL, key) for key in over.literal)
     plain = len(held) <= MOST_NAMES and all(isinstance(name.literal, str) for name in held)
     return held if held and (plain or len(node.body) == 1) and _by_attribute(node) else ()
+
+
+MOST_HOOKS = 8
+"""Of how many objects of the script a loop over them is gone through for each."""
+MOST_STATEMENTS = 4
+
+
+def _one_by_one(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
+    """Return the objects of the script that a short loop goes through, as over hooks; empty for any other loop."""
+    held = over.items if over.known is Known.SEQUENCE and not over.text else ()
+    if not 1 < len(held) <= MOST_HOOKS or len(node.body) > MOST_STATEMENTS:
+        return ()
+    own = all(v.thing >= 0 and frame.program.things[v.thing].kind == "instance" for v in held)
+    return held if own and isinstance(node.target, ast.Name) else ()
 
 
 def _by_attribute(node: ast.For | ast.AsyncFor) -> bool:

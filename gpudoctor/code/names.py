@@ -13,7 +13,7 @@ from gpudoctor.code.dictionaries import entry
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.facts import UNKNOWN, Known, Value
+from gpudoctor.facts import UNKNOWN, Known, Thing, Value
 
 BUILTINS = frozenset(vars(builtins))
 USUAL = {
@@ -224,6 +224,19 @@ def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:
                     return Value(Known.LITERAL, given.value)
                 return named_value(attribute) or Value(text=attribute)
     return named_value(attribute) or Value(text=attribute)
+
+
+def lacks(frame: Frame, thing: Thing, attribute: str) -> bool:
+    """Return whether an object of the script surely has no attribute of a name: no class, and no line, gives it one."""
+    item = frame.program.defined.get(thing.type)
+    if not isinstance(item, Class) or (thing.number, attribute) in frame.program.heap:
+        return False
+    line = [item, *ancestors(frame, item)]
+    if len(line) <= sum(len(one.node.bases) for one in line):
+        return False  # one of them stands on a library's class
+    files = [frame.program.file, *(one.file for one in line)]
+    words = (f".{attribute}", f"{attribute}:", f"{attribute} =", "setattr(", "__dict__", "__getattr")
+    return not any(word in file.source.text for file in files for word in words)
 
 
 def method_of(frame: Frame, item: Class, attribute: str) -> Function | None:

@@ -8,10 +8,10 @@ from gpudoctor.code.arithmetic import filled_in
 from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
-from gpudoctor.code.names import FLAG, HOLDS, TOLD, member
+from gpudoctor.code.names import FLAG, HOLDS, TOLD, lacks, member
 from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed, one_of
-from gpudoctor.facts import EVERY_NTH, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import EVERY_NTH, LACKS, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -265,6 +265,13 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
         inner = things[0].inner if things[0].kind in WRAPPERS else things[0].number
         return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
+    if (
+        held is None
+        and len(values) == 3
+        and 0 < len(things) == sum(1 for _ in values[0].possible())
+        and all(lacks(frame, thing, name) for thing in things)
+    ):
+        return replace(values[2], text=LACKS)
     return held or named_value(name) or UNKNOWN
 
 

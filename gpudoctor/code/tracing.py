@@ -8,6 +8,7 @@ from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.following import follow
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.program import Frame, Program, TooLong
+from gpudoctor.code.project import spelled
 from gpudoctor.code.statements import execute
 from gpudoctor.code.uncalled import deferred, only_defined
 from gpudoctor.facts import PREFIXES, UNSAFE_LOADS, Script, Signature
@@ -48,6 +49,7 @@ def trace(file: File) -> Script:
         frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
         notebook=file.source.notebook,
         spelled=_spelled(program),
+        folder=spelled(file.files, file.source.path) if any(t.kind == "sampler" for t in things) else None,
         complete=complete,
     )
     vars(

@@ -158,6 +158,7 @@ if TYPE_CHECKING:
         ANY_OTHER,
         CHANGES,
         EVERY_NTH,
+        LACKS,
         ONCE,
         UNKNOWN,
         WHOLE,
@@ -243,7 +244,7 @@ NAMES = {
         "without_gradients wrapped_classes"
     ),
     "script_paths": "HOLE path_form",
-    "script_values": "ANY_OTHER CHANGES EVERY_NTH Known ONCE Place Thing UNKNOWN Value WHOLE",
+    "script_values": "ANY_OTHER CHANGES EVERY_NTH Known LACKS ONCE Place Thing UNKNOWN Value WHOLE",
     "slurm": "Slurm SlurmNode",
     "sockets": "Listener Sockets",
     "storage": "Folder Storage",

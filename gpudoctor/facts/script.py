@@ -330,6 +330,9 @@ class Script(Struct, frozen=True, kw_only=True):
     spelled: frozenset[str] = frozenset()
     """Prefixes of wrappers' keys (``module.``) that stand written out anywhere in its files, run or not; and
     `UNSAFE_LOADS` where that does, also in the files with which its packages begin."""
+    folder: frozenset[str] | None = None
+    """Which of ``set_epoch``, ``backward``, ``epochs`` and ``framework`` stand anywhere in the folder that was given
+    and holds it; ``None`` where no folder was given, or the program makes no sampler."""
     complete: bool = True
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""
     index: dict[str, list[Call]] = {}

@@ -20,6 +20,8 @@ EVERY_NTH = "every nth"
 """The text of a list's part that takes every n-th item from the rank on: ``files[rank::world_size]``."""
 CHANGES = "changes"
 """The text of a number that a loop around it changes: what stands there is what it begins with."""
+LACKS = "lacks"
+"""The text of what ``getattr`` gives where the object surely has no such attribute: the default that it is told."""
 ONCE = "once"
 """The text of ``range(1)``: a loop over it has one pass."""
 

@@ -81,6 +81,29 @@ FLAGGED += [
     """
 import torch
 
+class Fit:
+    def __init__(self, options):
+        self.options = options
+        self.scaler = torch.amp.GradScaler()
+
+    def update(self, optimizer, loss):
+        if self.options.amp:
+            self.scaler.scale(loss).backward()
+        else:
+            loss.backward()
+        for group in optimizer.param_groups:
+            torch.nn.utils.clip_grad_norm_(group["params"], 1.0)  # <-
+        if self.options.tpu:
+            self.mark_step(optimizer)
+        elif self.options.amp:
+            self.scaler.step(optimizer)
+            self.scaler.update()
+        else:
+            optimizer.step()
+""",
+    """
+import torch
+
 def train(net, loader, optimizer, amp):
     scaler = torch.amp.GradScaler("cuda") if amp else None
     for x, y in loader:

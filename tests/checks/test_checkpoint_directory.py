@@ -376,6 +376,13 @@ def main():
 ]
 FINE = [
     """
+import os
+import torch
+
+def save(state, folder="outputs", name="last.pt"):
+    torch.save(state, os.path.join(folder, name))
+""",
+    """
 import os, time, torch, torch.distributed as dist
 from datetime import datetime
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -78,6 +78,16 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def place(self, rank):
+    self.average.net = DDP(self.average.net.to(rank))
+
+def twice(self, rank):
+    place(self, rank)
+    place(self, rank)
+""",
+    """
 import torch
 import torch.distributed as dist
 from nets import Net

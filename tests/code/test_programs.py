@@ -603,6 +603,146 @@ def train(model, loader):
         if dist.get_rank() == 0:  # <- collective-in-branch at dist.all_reduce | if loss.requires_grad:
             dist.all_reduce(loss)
 """,
+    "a loader that an option picks, and nobody tells its sampler the epoch": """
+# file: train.py
+import importlib
+import sys
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(options):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    loader = getattr(importlib.import_module("data.sets"), options["set"])(**options["args"])
+    for epoch in range(options["epochs"]):
+        pass  # <- sampler-set-epoch at = DistributedSampler | loader.sampler.set_epoch(epoch)
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    main(vars(sys.modules["settings"]))
+# file: data/__init__.py
+# file: data/sets.py
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import pairs
+
+class Pairs(DataLoader):
+    def __init__(self, size):
+        sampler = DistributedSampler(pairs)
+        super().__init__(pairs, batch_size=size, sampler=sampler)
+""",
+    "several hooks in a list": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from hooks import Counter, Saver
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, hooks):
+        self.model = DDP(Net())
+        self.hooks = hooks
+
+    def run(self):
+        for step in range(3):
+            self.model(torch.ones(2, 2)).sum().backward()
+            for hook in self.hooks:
+                hook.after_step(self, step)
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    Trainer([Counter(), Saver()]).run()
+    dist.destroy_process_group()
+# file: hooks.py
+import torch
+import torch.distributed as dist
+
+class Counter:
+    def after_step(self, trainer, step):
+        self.steps = step
+
+class Saver:
+    def after_step(self, trainer, step):
+        if dist.get_rank() == 0:
+            state = trainer.model.state_dict()  # <- state-dict-prefix | state = trainer.model.module.state_dict()
+            torch.save(state, "last.pt")
+""",
+    "an attribute that no object has": """
+# file: train.py
+import torch
+from launch import ready
+from parts import pairs
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+if __name__ == "__main__":
+    state = ready()
+    model = DDP(torch.nn.Linear(2, 2))
+    sampler = None
+    if state and getattr(state, "is_parallel", False):  # <- sampler-missing at = DataLoader | if state.parallel:
+        sampler = DistributedSampler(pairs, shuffle=False)
+    loader = DataLoader(pairs, batch_size=2, sampler=sampler)
+    for epoch in range(3):
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+# file: launch.py
+from dataclasses import dataclass
+import torch.distributed as dist
+
+@dataclass
+class State:
+    parallel: bool
+    rank: int
+
+def ready():
+    dist.init_process_group("gloo")
+    return State(True, dist.get_rank())
+""",
+    "a port for a single process": """
+# file: train.py
+import torch
+import torch.distributed as dist
+from launch import Place
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+if __name__ == "__main__":
+    Place().export()
+    dist.init_process_group("gloo")
+    model = DDP(Net())
+    model(torch.ones(2, 2)).sum().backward()
+    if dist.get_rank() == 0:
+        state = model.state_dict()  # <- state-dict-prefix | state = model.module.state_dict()
+        torch.save(state, "last.pt")
+    dist.destroy_process_group()
+# file: launch.py
+import os
+import socket
+
+def free():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+class Place:
+    def __init__(self):
+        if "RANK" in os.environ:
+            self.port = os.environ["MASTER_PORT"]
+            self.rank, self.world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        else:
+            self._alone()
+
+    def _alone(self):
+        self.port = free()
+        self.rank = 0
+        self.world_size = 1
+
+    def export(self):
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(self.port), RANK=str(self.rank))
+""",
 }
 
 
