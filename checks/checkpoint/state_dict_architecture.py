@@ -39,9 +39,9 @@ WRAPPED = (
     r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
     r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
 )
-ONE_SIDE = (
-    rf"\A(?![\s\S]*(?:{WRAPPED}))(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
-)
+# A whole list of missing keys with nothing unexpected below it: where a prefix was in the way, both stand there.
+NOTHING_ELSE = rf"Missing key\(s\) in state_dict:? .{NAMES}\.[^\n]*[\"']\. *\n+(?!Unexpected|size mismatch)\S"
+ONE_SIDE = rf"\A(?![\s\S]*(?:{WRAPPED}|{NOTHING_ELSE}))(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
 IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""

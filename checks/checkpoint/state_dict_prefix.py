@@ -58,6 +58,8 @@ FILE, MODEL, EITHER = (rf"(?P<{side}>{NAMES})\." for side in ("file", "model", "
 # On both sides, the keys differ by something else: state-dict-architecture.
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
+# A whole list of missing keys with nothing unexpected below it: where a prefix was in the way, both stand there.
+NOTHING_ELSE = rf"Missing key\(s\) in state_dict:? .{NAMES}\.[^\n]*[\"']\. *\n+(?!Unexpected|size mismatch)\S"
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
@@ -88,7 +90,10 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="of a file alone, a warning: it may be meant for a wrapped model; a note for a prefix of the model's own",
     symptoms=[
-        Symptom(rf"Missing key\(s\) in state_dict:? ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        Symptom(
+            rf"Missing key\(s\) in state_dict:? ['\"]{MODEL}",
+            unless=rf"{BOTH_SIDES}|{WRAPPED}|{NOTHING_ELSE}",
+        ),
         Symptom(
             rf"Unexpected key\(s\) in state_dict:? ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
             unless=rf"{BOTH_SIDES}|{WRAPPED}",

@@ -74,7 +74,10 @@ UNSURE = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}")
-PROGRAMS = re.compile(r"\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\bINFO\b")
+# What somebody quotes in a sentence: an option, a command; and the mark of an issue's title.
+QUOTED = re.compile(r"`[^`]{1,200}`")
+TITLE = re.compile(r"^#{1,6} (?=[A-Za-z])")
+PROGRAMS = re.compile(r"\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\s# |\bINFO\b")
 FRAME = re.compile(
     r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
 )
@@ -172,10 +175,13 @@ check = Check(
 
 def somebody(sighting: Sighting) -> bool:
     """Return whether a line is what somebody writes of a program that stands still, and no program's own words."""
-    before = sighting.line[: sighting.line.find(sighting.groups["said"])]
-    words = sighting.line.split()
+    line = QUOTED.sub("", sighting.line)
+    if (sighting.where or "").endswith(":1"):
+        line = TITLE.sub("", line)
+    before = line[: line.find(sighting.groups["said"])]
+    words = line.split()
     prose = sum(WORD.fullmatch(word) is not None for word in words) > 0.6 * len(words)
-    return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(sighting.line)
+    return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(line)
 
 
 class Stand(Struct):

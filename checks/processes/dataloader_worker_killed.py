@@ -101,7 +101,8 @@ check = Check(
     symptoms=[
         r"DataLoader (?:worker|process) \(pid (?P<pid>\d+)\) (?:exited )?is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
         r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
-        r"DataLoader worker \(pid (?P<pid>\d+)\) is killed by (an )?unknown signal",
+        # or cut off in the middle of the message
+        r"DataLoader worker \(pid (?P<pid>\d+)\) is killed(?: by(?: (?:an )?unknown signal|(?: signal:?)? *$)|$)",
         r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",
         r"Pin memory thread exited (?P<pin>unexpectedly)",
         r"DataLoader timed out after (?P<seconds>[\d.]+) seconds",

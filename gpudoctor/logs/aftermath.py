@@ -13,6 +13,7 @@ from gpudoctor.logs.line_kinds import (
     CODE,
     COMPLAINT,
     DATA,
+    ENOUGH,
     FINISHED,
     GAVE_UP,
     MEASURE,
@@ -29,10 +30,10 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.pasted import beside_output
+from gpudoctor.logs.pasted import beside_output, block_ends
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import DIGITS, Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import FRAME, HEADER
+from gpudoctor.logs.tracebacks import in_traceback
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
@@ -114,7 +115,21 @@ class Aftermath(Chains):
         unnamed = not self.marked(line) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
-        return place < self._last_result and not self._kept_back(line, place)
+        return place < min(self._last_result, self.until(place)) and not self._kept_back(line, place)
+
+    def until(self, place: int) -> int:
+        """Return where the block of code ends in which a line of an issue stands; behind the log where it is in none.
+
+        What stands below that somebody wrote, or copied from elsewhere.
+        """
+        at = bisect_right(self._blocks, place, key=lambda block: block[0]) - 1
+        inside = at >= 0 and place < self._blocks[at][1]
+        return self._blocks[at][1] if inside else len(self.lines)
+
+    @functools.cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Where the blocks of code of an issue begin and end."""
+        return block_ends(self.lines)
 
     @functools.cached_property
     def openings(self) -> Openings:
@@ -132,7 +147,12 @@ class Aftermath(Chains):
             return False  # it prints nothing itself, and has waited for those that do
         if self._alone and self.openings.begun_anew(raised.first, raised.place) is not None:
             return False  # what stands below is another run's
-        return self._first_ordinary(raised.line) > raised.first
+        return self._first_ordinary(raised.line) > raised.first and not self._bars_below(raised)
+
+    def _bars_below(self, raised: Raised) -> bool:
+        """Return whether bars come to their end below an exception: they go where it went, and are not kept back."""
+        rows = (row for row in self.lines[raised.last + 1 :] if row.name == raised.line.name and row.bar)
+        return sum(1 for row in itertools.islice(rows, ENOUGH) if FULL.search(row.text)) == ENOUGH
 
     def begins_with(self, raised: Raised) -> bool:
         """Return whether a paste begins with an exception as Python prints it: somebody cut it out of an output.
@@ -236,7 +256,7 @@ class Aftermath(Chains):
         message = max((one.last for one in ended), default=-1)
         before = self._printed_before(message) if message > self._last_failure else set()
         found: dict[tuple[str, str], bool] = {}
-        for place in range(self._last_failure + 1, len(self.lines)):
+        for place in range(self._last_failure + 1, self.until(self._last_failure)):
             line = self.lines[place]
             text = line.text[:400]
             if self._ordinary(place) and not tries_again(text):
@@ -309,10 +329,8 @@ class Aftermath(Chains):
         text = line.text[:400]
         if place and self._cut(place - 1):
             return False  # the rest of the line above
-        if place == self.fragment or FRAME.search(text) or HEADER.search(text):
+        if place == self.fragment or in_traceback(self.lines, place):
             return False
-        if place and FRAME.search(self.lines[place - 1].text):
-            return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:
             return False
         above = self.lines[place - 1] if place else None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.cut_off import begun_traceback, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
@@ -27,7 +28,8 @@ from gpudoctor.logs.line_kinds import (
     sentence,
     tells_of_failure,
 )
-from gpudoctor.logs.lines import FULL, Line, read_lines
+from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.middle import middle
 from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
@@ -60,13 +62,6 @@ TELLING = late_pattern(
     r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|[Cc]ould not|"
     r"denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
 )
-AT = late_pattern(
-    r"(?P<what>\b[Ee]pochs?|\b[Ss]teps?|\b[Ii]ter(?:ation)?s?|\b[Bb]atch(?:es)?)\b\W{0,4}(?P<at>\d{1,9})\s?(?:/|of)\s?(?P<of>\d{1,9})\b|"
-    r"(?P<percent>\b\d{1,2})%\|"
-)
-"""How far a training says that it has come."""
-COUNTER = late_pattern(r"^\W?(?P<at>\d{1,9})/(?P<of>\d{1,9})\W")
-"""A counter in front of a line; where it does not go up it may be a rank's."""
 NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
@@ -79,21 +74,10 @@ TOOL = late_pattern(
 """What a shell says of one of a job's commands; the training may be another."""
 LIBRARY = late_pattern(r"\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]? ")
 """The place in a library's source that its logger writes in front of a line: no shell says that."""
-STACK_OF_C10 = late_pattern(r"^frame #\d+: ")
-"""A call of the stack of a C++ exception of torch (c10/util/Backtrace.cpp)."""
-TELLING_CALL = late_pattern(r"\b(?:c10d|at|torch|c10::cuda)::(?!.{0,60}\b(?:Error|torchCheckFail|Logging)\b)")
-BEHIND = late_pattern(
-    r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
-)
-"""What a program prints behind its last step."""
 USAGE_MOST = 200
 """Lines at the end among which a program may say how it is used; several ranks say it."""
 WARNED = late_pattern(r"\b[A-Z]\w*Warning: ")
 """A warning of Python's: it may quote an error's words, and ends nothing."""
-NEARLY = 0.85
-"""Part of all steps after which the end is near enough to have been reached."""
-
-
 PARTS = late_pattern(
     r"\b(?:[Cc]ompleted?|[Ff]inished|[Dd]one)\b\W.{0,80}\b[1-9]\d* (?:succeeded|successful|ok|good|passed|completed)\b"
     r".{0,40}\b\d+ (?:failed|errors?)\b"
@@ -151,8 +135,10 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(line.text[:500], telling(lines), certain=certain)
     if (whole := _of_all(last)) is not None:
         return Ending(whole.text[:500], [whole])
-    if (stack := _stack_alone(last)) is not None:
+    if not course.got_somewhere and (stack := stack_alone(lines, last)) is not None:
         return Ending(f"a native stack, and not what was raised above it: {stack.text[:400]}", [stack])
+    if begun_traceback(lines):
+        return Ending("the log ends where a traceback begins", telling(lines))
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
@@ -178,14 +164,6 @@ def _left_in_the_middle(lines: Sequence[Line]) -> Ending | None:
     if not at:
         return None
     return Ending(f"it ended in the middle, at {at}: the shell's prompt stands below", own[-1:])
-
-
-def _stack_alone(last: Sequence[Line]) -> Line | None:
-    """Return the most telling call of the stack of a C++ exception with which the log ends; ``None`` without one."""
-    if not last or not STACK_OF_C10.match(last[-1].text):
-        return None
-    calls = [line for line in last if STACK_OF_C10.match(line.text)]
-    return next((line for line in calls if TELLING_CALL.search(line.text)), calls[0])
 
 
 def _refused(lines: Sequence[Line]) -> Line | None:
@@ -299,36 +277,3 @@ def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
         return [line for line in said if not SETUP.search(line.text)][-most:] or said[-most:]
     # What a program says once says more than its loop: Python prints the words of sys.exit above what it kept back.
     return [x for x in last if not _progress(x) or _says(STATUS, x)][-most:] or last[-most:]
-
-
-def middle(lines: Sequence[Line]) -> str:
-    """Return how far the training had come where the log ends in the middle of it; nothing where it does not."""
-    for line in reversed([line for line in lines if line.text][-3:]):
-        if BEHIND.search(line.text) or FULL.search(line.text):
-            return ""
-        found = list(AT.finditer(line.text, 0, 400))
-        if not found:
-            if counted := _counted(lines, line):
-                return counted
-            continue
-        for each in found:
-            # Where steps are counted from 0, or only every so many told of, the last one is not the whole.
-            at, of = (int(each["percent"]), 100) if each["percent"] else (int(each["at"]), int(each["of"]))
-            if at >= min(of - 1, NEARLY * of):
-                continue
-            if each["percent"]:
-                return f"{each['percent']} %"
-            return f"{each['what'].lower()} {each['at']} of {each['of']}"
-        return ""
-    return ""
-
-
-def _counted(lines: Sequence[Line], line: Line) -> str:
-    """Return how far a counter in front of a line has come, if it goes up by one from line to line; else nothing."""
-    counter = COUNTER.match(line.text)
-    if counter is None:
-        return ""
-    at, of = int(counter["at"]), int(counter["of"])
-    above = [x["at"] for x in (COUNTER.match(each.text) for each in lines) if x and int(x["of"]) == of]
-    up = [int(each) for each in above[-ENOUGH:]] == list(range(at - ENOUGH + 1, at + 1))
-    return f"{at} of {of}" if up and at < min(of - 1, NEARLY * of) else ""

@@ -16,7 +16,7 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit)(?:\(\w{1,60}\))?|"
+    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit|NotMet)(?:\(\w{1,60}\))?|"
     # the plain one at a line's beginning alone: elsewhere the word is a sentence's
     r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )
@@ -40,7 +40,9 @@ USAGE = late_pattern(
 PYTHONS = late_pattern(r"^[\w./-]*python[\d.]*: Error while finding module specification for .*")
 """Python's own end where the module of ``python -m`` is not there: it quotes an exception that it caught itself."""
 NATIVE = late_pattern(
-    r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
+    r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|"
+    # glog's CHECK ends its process
+    r"(?:what\(\): +|(?=Check failed: \S))(?P<message>\S.*))"
 )
 USAGE_ERROR = "usage error"
 """What stands in the place of an exception's type where a script did not come to run."""

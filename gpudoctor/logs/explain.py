@@ -9,10 +9,11 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
 from gpudoctor.logs.cause import judge, of_run
 from gpudoctor.logs.corroboration import corroborate
-from gpudoctor.logs.ending import ended, ended_by, middle
+from gpudoctor.logs.ending import ended, ended_by
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
+from gpudoctor.logs.middle import middle
 from gpudoctor.logs.names import named
 from gpudoctor.logs.own_source import beside_source
 from gpudoctor.logs.raised import own_lines

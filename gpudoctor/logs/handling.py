@@ -51,7 +51,7 @@ class Handling(Restarts):
         if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
             return False
         places = self.results[line.name, line.who]
-        return len(places) - bisect_right(places, raised.place) >= ENOUGH
+        return bisect_left(places, self.until(place)) - bisect_right(places, raised.place) >= ENOUGH
 
     def _came_before(self, line: Line, place: int) -> bool:
         """Return whether a process raised the same again, or had before and printed results below it.

@@ -255,8 +255,10 @@ USAGE = late_pattern(r"^[Uu](?:sage|SAGE): \S")
 """How a program begins to say how it is used."""
 OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
 """How a line begins that goes on with a program's options."""
-FROM_C10 = late_pattern(r"^frame #\d+: |^Exception raised from \w+ at ")
-"""Where a C++ exception of torch was raised, and the stack above it."""
+FROM_C10 = late_pattern(
+    r"^frame #\d+: |^Exception raised from \w+ at |^\*\*\* Check failure stack|^@ +0x[0-9a-f]{6,} "
+)
+"""Where a C++ exception of torch was raised, and the stack above it; glog's words for the same."""
 SUMMARY = late_pattern(
     r"^[-=]{20,}$|^\S{1,200} FAILED$|^Failures:$|^<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|"
     r"^\[\d+\]:$|^(?:time|host|rank|exitcode|error_file|traceback) *: "

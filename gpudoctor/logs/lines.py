@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -202,10 +201,22 @@ def _global_ranks(prefixes: Sequence[Prefix]) -> dict[int | None, int]:
 
 
 def _same_process(lines: list[Line]) -> list[Line]:
-    """Give C++'s word that an exception ended a process the rank that the next line, its message, names."""
-    for line, below in pairwise(lines):
-        if line.rank is None and line.text.startswith(TERMINATED) and below.text.startswith(WHAT):
-            line.rank = below.rank
+    """Give C++'s word that an exception ended a process the rank that its message, in the next line, names.
+
+    Where several processes end at once, their words stand in each other's.
+    """
+    waiting: list[Line] = []
+    since = 0
+    for line in lines:
+        if line.rank is None and line.text.startswith(TERMINATED):
+            waiting.append(line)
+            since = 0
+        elif waiting and line.text.startswith(WHAT):
+            for terminated in waiting:
+                terminated.rank = line.rank
+            waiting = []
+        elif waiting and (since := since + 1) > len(waiting) + 1:
+            waiting = []
     return lines
 
 

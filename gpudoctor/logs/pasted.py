@@ -38,6 +38,11 @@ SUBMITTED = late_pattern(
 """What Slurm and Ray say of a job that they were given; it has not run yet."""
 HEADING = late_pattern(r"^#{1,6} [A-Z]")
 """A heading that somebody wrote."""
+TITLE = late_pattern(r"^# \S")
+"""The title of an issue, as it stands above the text."""
+TITLE_MOST = 20
+FENCE = "```"
+"""What stands above and below a block of code in an issue."""
 ASKING = late_pattern(
     r"^(?:[^\[\]{}()<>=|/\\:]{3,160}(?:\?|\uff1f)+|"
     r"\W{0,3}(?:thanks?|thank you|any (?:ideas?|help|suggestions?)|please\b|pls\b|help\b|"
@@ -101,6 +106,20 @@ def complaint(lines: Sequence[Line]) -> Line | None:
         if found is not None and not NO_TROUBLE.search(line.text, 0, found.start()):
             return line
     return None
+
+
+def title(lines: Sequence[Line]) -> int:
+    """Return the place of the title above the text of an issue; -1 without one, or where all lines are comments."""
+    first, *rest = [place for place, line in enumerate(lines[:TITLE_MOST]) if line.text] or [-1]
+    if first < 0 or not TITLE.match(lines[first].text) or (rest and lines[rest[0]].text.startswith("#")):
+        return -1
+    return first
+
+
+def block_ends(lines: Sequence[Line]) -> list[tuple[int, int]]:
+    """Return where each block of code of an issue begins and ends, the lines of its marks included."""
+    marks = [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
+    return list(zip(marks[::2], marks[1::2], strict=False))
 
 
 def _prose(text: str) -> bool:

@@ -26,6 +26,8 @@ NOT_OWN = late_pattern(
     # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
     r"\.p(?:yx|x[id])$"
 )
+IN_LIBRARY = late_pattern(r"^[>\s]{0,8}\[?[EF][\d .:]{0,40}\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]")
+"""The place in its source that a library of C++ writes in front of what it reports: no handler of a program's does."""
 IN_THREAD = late_pattern(r"[/\\]threading\.py$")
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 CUT_BEHIND = "its message is not here: the log ends inside its traceback"
@@ -94,7 +96,8 @@ class Raised(Struct):
     def told(self) -> str:
         """The words of a program in front of it, where no traceback is shown: it had caught it when it wrote them."""
         named = None if self.frames or self.type == USAGE_ERROR else NAMED.search(self.line.text)
-        return "" if named is None else self.line.text[: named.start("type")].strip("#*`>|│E [(:")
+        said = "" if named is None else self.line.text[: named.start("type")].strip("#*`>|│E [(:")
+        return "" if IN_LIBRARY.search(self.line.full, 0, 200) else said
 
     @property
     def at_top(self) -> bool:

@@ -35,9 +35,10 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.pasted import ASKING, PROMPT
+from gpudoctor.logs.pasted import ASKING, PROMPT, title
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.recurrence import shapes
+from gpudoctor.logs.tracebacks import in_traceback
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
@@ -65,7 +66,10 @@ class Timeline(Handling):
 
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
-        if place <= self.restart or place < self.finished or self._mentioned(line, place):
+        if place == self.title:
+            return False  # somebody wrote it when all was over
+        finished = place < self.finished < self.until(place)
+        if place <= self.restart or finished or self._mentioned(line, place):
             return True
         if self._anew_below(line, place) or self._in_silence(line, place) or self._loops_on(line, place):
             return True
@@ -74,7 +78,9 @@ class Timeline(Handling):
         if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
         places = self.progress[line.name, line.who]
-        went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
+        until = self.until(place)
+        printed = bisect_left(places, until) - bisect_right(places, place)
+        went_on = printed >= ENOUGH or place < self.well < until
         went_on = went_on and not self._over_and_over(line, place)
         went_on = went_on or self._caught_for_certain(line, place)
         if went_on and not self._kept_back(line, place):
@@ -179,7 +185,10 @@ class Timeline(Handling):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        below = self.goes_on(line) and place < self._last_said and not self._only_words_below(line, place)
+        if place == self.title or self._over_and_over(line, place):
+            return ""
+        last = min(self._last_said, self.until(place))
+        below = self.goes_on(line) and place < last and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
@@ -229,6 +238,11 @@ class Timeline(Handling):
         return any(is_result(self.lines[p].text[:400], beyond_doubt=True) for p in below)
 
     @functools.cached_property
+    def title(self) -> int:
+        """The place of the title above the text of an issue; -1 without one."""
+        return title(self.lines)
+
+    @functools.cached_property
     def asked(self) -> bool:
         """Whether somebody asks for help in the text: what failed there is what it is about."""
         return any(ASKING.match(line.text[:400]) for line in self.lines)
@@ -250,11 +264,14 @@ class Timeline(Handling):
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
         near = texts[max(0, before - 2) : before] + texts[after : after + 2]
-        around = [text for place, text in near if not self._reason(place)]
+        around = [
+            text for place, text in near if not (self._reason(place) or in_traceback(self.lines, place))
+        ]
         if not line.who:  # any process may have printed it, and tell of it
             below = range(last + 1, min(last + 4, len(self.lines)))
-            rows = [p for p in below if not self._reason(p) and self.lines[p].name == line.name]
-            around += [self.lines[p].text for p in rows]
+            rows = (p for p in below if self.lines[p].name == line.name)
+            said = (p for p in rows if not (self._reason(p) or in_traceback(self.lines, p)))
+            around += [self.lines[p].text for p in said]
         if self._last_ordinary(line) <= after:
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)

@@ -29,6 +29,9 @@ SOURCE = late_pattern(
     r"│ [│╭╰]|(?:│ *){0,40}└ |"
     r"-{2,}> ?\d+ )"  # IPython's
 )
+BOX_SIDES = ("│", "|")
+NUMBERED_ROW = late_pattern(r"^[│|] (?: {2,}|❱ +)\d+ ")
+"""A line of source in a box of rich's, with its number; a table's row may look like it."""
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = late_pattern(
     r"(?:^|\]\s{0,400})Exception ignored in|^Error in atexit|^Error in sys\.excepthook|"
@@ -77,6 +80,24 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
             frames.pop(key, None)
     # Where the log ends inside a traceback, its last lines of source are all that tells what was raised.
     return quoted.difference(*last.values())
+
+
+def in_traceback(lines: Sequence[Line], place: int) -> bool:
+    """Return whether a line is one of a traceback's own: its first, a frame, or source that it quotes."""
+    text = lines[place].text[:400]
+    if FRAME.search(text) or HEADER.search(text):
+        return True
+    if text[:1] in BOX_SIDES and (BOXED.match(text) or _in_box(lines, place)):
+        return True
+    return place > 0 and FRAME.search(lines[place - 1].text) is not None
+
+
+def _in_box(lines: Sequence[Line], place: int) -> bool:
+    """Return whether a row is source of a frame in a box of rich's: the frame, or the line that ran, stands near it."""
+    if not NUMBERED_ROW.match(lines[place].text):
+        return False
+    near = lines[max(0, place - BOX) : place + BOX // 2]
+    return any(BOXED.match(row.text) or MARKED.match(row.text) for row in near)
 
 
 def exceptions(lines: Sequence[Line], source: set[int] | None = None) -> list[Raised]:
@@ -156,7 +177,8 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
-    marked = bool(frames) and bool(frames[-1].text) and is_frame(lines[last_frame].text)
+    last_text = lines[last_frame].text if frames else ""
+    marked = bool(frames) and bool(frames[-1].text) and (is_frame(last_text) or bool(BOXED.match(last_text)))
     below = [x for x in lines[last_frame + 1 :] if x.text]
     # One frame alone is a traceback's where a paste holds nothing but it and its source.
     whole = sum(bool(x.text) for x in lines) == 2

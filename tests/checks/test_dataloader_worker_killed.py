@@ -18,6 +18,9 @@ EXAMPLES = {
     "RuntimeError: DataLoader worker (pid 7) exited unexpectedly with exit code 1. Details are lost due to multiprocessing.": (
         "worker process 7 died with exit code 1, and its own error shows with num_workers=0"
     ),
+    "RuntimeError: DataLoader worker (pid 8) is killed by": (
+        "worker process 8 died, and its own error shows with num_workers=0"
+    ),
     "RuntimeError: DataLoader worker (pid 7) is killed by unknown signal": (
         "worker process 7 died, and its own error shows with num_workers=0"
     ),

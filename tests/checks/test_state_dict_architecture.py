@@ -17,6 +17,10 @@ EXAMPLES = {
         "the model and the file have different keys, such as module.fc.weight, and no wrapper's prefix "
         "explains it"
     ),
+    '\tMissing key(s) in state_dict: "module.probe.weight". \nE1123 05:20:03 failed (exitcode: 1)': (
+        "the model and the file have different keys, such as module.probe.weight, and no wrapper's prefix "
+        "explains it"
+    ),
     "KeyError: 'unexpected key \"fc.weight\" in state_dict'": (
         "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it"
     ),

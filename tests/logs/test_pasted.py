@@ -1,0 +1,102 @@
+"""What people cut out of an output and paste: titles, blocks of code, and pieces without a beginning or an end."""
+
+import pytest
+
+from gpudoctor import Severity, explain
+
+TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in (1, 2, 3))
+RAISED = "Traceback (most recent call last):\n  File \"fit.py\", line 4, in <module>\n    main()\nKeyError: 'mask'\n"
+ROWS = (
+    "│    40 │   steps = len(loader)                 │\n"
+    "│ ❱  41 │   run(steps)                          │\n"
+    "│    42                                         │\n"
+)
+FRAME = "│ /home/me/project/fit.py:41 in main            │\n"
+STACK = (
+    "frame #3: c10d::ProcessGroupNCCL::watchdog() + 0x1a (0x7f00 in /opt/lib/libtorch_cuda.so)\n"
+    "frame #4: clone + 0x43 (0x7f01 in /lib/libc.so.6)\n"
+)
+
+
+@pytest.mark.parametrize("head", ["╭──── Traceback (most recent call last) ────╮\n", ""])
+def test_a_box_that_was_cut_off_is_a_traceback(head):
+    report = explain(f"preparing 40 images\n{head}{FRAME}{ROWS}")
+    assert report.worst() is Severity.ERROR
+    assert "the log ends inside its traceback" in report.findings[0].message
+
+
+def test_the_source_in_a_box_is_no_result_below_it_and_a_table_is():
+    table = "".join(f"│    {n} │ loss 0.{n}5 │\n" for n in range(10, 13))
+    assert (
+        explain(TRAINED + RAISED.replace("Traceback", "error: Traceback") + table).worst()
+        is not Severity.ERROR
+    )
+
+
+def test_source_that_skips_something_says_of_no_failure_that_it_was_got_over():
+    frames = "".join(
+        f'  File "pool.py", line {n}, in poll\n    raise skipped from exception_cause(skipped)\n'
+        for n in (7, 8)
+    )
+    assert explain(f"RayTaskError(ValueError): pool::fit() (pid=7)\n{frames}  File").worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize("below", ["", "[2026-01-02 03:04:05,678] [INFO] [launch.py:3"])
+def test_a_native_stack_without_its_first_lines_is_of_something_that_was_raised(below):
+    assert explain(STACK + below).worst() is Severity.ERROR
+    assert explain(STACK + TRAINED).worst() is None
+
+
+@pytest.mark.parametrize(
+    ("above", "worst"),
+    [("epoch 1 of 3\n", Severity.ERROR), (TRAINED, None), ("Exception ignored in: <f>\n", None)],
+)
+def test_a_log_that_ends_in_the_first_words_of_a_traceback(above, worst):
+    assert explain(f"{above}Traceback (most recent").worst() is worst
+
+
+def test_bars_that_come_to_their_end_below_an_exception_were_not_kept_back():
+    bars = "".join(f"100%|██████████| 49/49 [00:08<00:00,  5.6it/s, epoch={n}/9]\n" for n in (2, 3, 4))
+    ended = '  File "torch/utils/data/dataloader.py", line 9, in poll\n    self._check()\n'
+    killed = "RuntimeError: DataLoader worker (pid 12) is killed by signal: Aborted.\n"
+    assert explain(f"{ended}{ended}{killed}").worst() is Severity.ERROR
+    assert explain(f"{ended}{ended}{killed}{bars}").worst() is Severity.NOTE
+
+
+def test_words_of_several_processes_that_end_at_once_are_no_crashes_beside_what_ended_them():
+    said = "terminate called after throwing an instance of "
+    timed_out = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=BROADCAST) ran for 9 milliseconds"
+    text = f"{said}'c10::Error{said}''\n{said}'\nc10::Error'\n  what():  [PG 0 Rank 3] thread terminated with exception: [Rank 3] {timed_out}\n"
+    assert [f.id for f in explain(text).findings if f.severity is Severity.ERROR] == ["nccl-timeout"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "F0102 03:04:05.678901 19761 parallel.cpp:195] Check failed: result == ncclSuccess (1 vs. 0)\n*** Check failure stack\n",
+        "E0102 03:04:05.678901 19761 net.cc:188] Exception from operator: caffe2::EnforceNotMet: [enforce fail at a.cc:2] . no\n",
+    ],
+)
+def test_a_library_that_ends_its_process_tells_of_no_exception_that_it_caught(said):
+    assert explain("I0102 03:04:05.1  77 solver.cpp:5] Starting\n" + said).worst() is Severity.ERROR
+
+
+MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+
+
+def test_the_title_of_an_issue_was_written_when_all_was_over():
+    assert explain(f"# {MEMORY}\n{TRAINED}").worst() is Severity.ERROR
+    assert (
+        explain("# training gets stuck at the first step\n\n3 GPUs found\n").verdict.primary == "silent-hang"
+    )
+    # a script's comments, and a log of which every line is one
+    assert explain("# loading\n# the barrier hangs when a rank is late\nbarrier()\n").worst() is None
+
+
+def test_what_stands_below_a_block_of_code_is_no_output_of_its_program():
+    block = f"```\nstarting\n{RAISED}```\n"
+    assert (
+        explain(f"{block}My versions:\n```\ntorch 2.9.1\nnumpy 2.1.0\n{TRAINED}```\n").worst()
+        is Severity.ERROR
+    )
+    assert explain(f"```\nstarting\n{RAISED}{TRAINED}{TRAINED}```\nand so on\n").worst() is not Severity.ERROR
