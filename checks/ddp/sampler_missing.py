@@ -223,12 +223,17 @@ def _trains(script: Script, loader: Thing) -> bool:
     for begun in [*script.iterations(loader), *drawn]:
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]
-        backward = [c for c in inside if c.method == "backward"]
+        backward = [c for c in inside if c.method == "backward" and _happens(c)]
         if backward and (
             any(_wrapped(script, c) for c in inside) or any(_unseen(script, c) for c in backward)
         ):
             return True
     return False
+
+
+def _happens(call: Call) -> bool:
+    """Return whether a backward pass may happen where it stands: not where ``training=False`` was handed over."""
+    return "torch.no_grad" not in call.contexts and not any(test.impossible for test in call.conditions)
 
 
 def _unseen(script: Script, backward: Call) -> bool:

@@ -92,6 +92,8 @@ def of_several(script: Script, call: Call) -> bool:
         return False
     if call.reached and making and not any(other.reached for other in making):
         return False  # what is run makes no ranks; a function that others may call does
+    if call.within("epoch") is not None and making and all(other.number > call.number for other in making):
+        return False  # a training before the ranks' own: another command of the same program
     making = [other for other in making if other.reached]
     if making and all(other.spawned for other in making) and not call.spawned:
         return False  # the process that starts the ranks, before or after them

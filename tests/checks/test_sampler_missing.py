@@ -354,6 +354,32 @@ FINE = [
     """
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def go_through(loader, model, optimizer, training):
+    for x, y in loader:
+        loss = (model(x) - y).pow(2).mean()
+        if training:
+            loss.backward()
+            optimizer.step()
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    numbers = [(torch.ones(2), torch.ones(2))] * 8
+    sampler = DistributedSampler(numbers)
+    train, check = DataLoader(numbers, sampler=sampler), DataLoader(numbers)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        go_through(train, model, optimizer, training=True)
+        go_through(check, model, None, training=False)
+    dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader, random_split
 from torchvision import datasets
 from utils.distributed import init_workers

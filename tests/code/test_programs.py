@@ -743,6 +743,60 @@ class Place:
     def export(self):
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(self.port), RANK=str(self.rank))
 """,
+    "two commands of one program, each with a trainer of its own": """
+# file: train.py
+import argparse
+from parts import Net
+from trainers import Alone, Together
+
+def begin(kind):
+    trainer = kind(Net())
+    trainer.train(3)
+
+def main():
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    for name, kind in (("alone", Alone), ("together", Together)):
+        commands.add_parser(name).set_defaults(run=lambda: begin(kind))
+    parser.parse_args().run()
+    begin(Alone)
+    begin(Together)
+
+if __name__ == "__main__":
+    main()
+# file: trainers.py
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Alone:
+    def __init__(self, model):
+        self.model = model
+
+    def train(self, epochs):
+        for epoch in range(epochs):
+            self.model(torch.ones(2, 2)).sum().backward()
+            self.save()
+
+    def state(self):
+        model = self.model
+        return model.state_dict()
+
+    def save(self):
+        torch.save(self.state(), "last.pt")
+
+class Together(Alone):
+    def __init__(self, model):
+        dist.init_process_group("gloo")
+        super().__init__(DDP(model))
+
+    def state(self):
+        return self.model.state_dict()  # <- state-dict-prefix | return self.model.module.state_dict()
+
+    def save(self):
+        if dist.get_rank() == 0:
+            super().save()
+""",
 }
 
 
