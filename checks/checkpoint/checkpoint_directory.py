@@ -65,7 +65,7 @@ WRITING = re.compile(r"\b(?:torch|dcp|checkpoint)\.(?:async_)?save\(|, in (?:asy
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning: the folder may be there",
+    otherwise="in a script a warning, and a note where the path is absolute: the folder may be there",
     symptoms=[
         r"Parent directory (?:of )?(?P<path>.{1,300}?) does not exist",
         rf"No such file or directory: {QUOTED}",
@@ -163,7 +163,11 @@ def code(script: Script) -> Iterator[Finding]:
             yield check.found(
                 f"nothing in this script makes the folder {folder}, and torch.save makes none: where it is missing the "
                 "work until here is lost",
-                severity=Severity.ERROR if fresh else Severity.WARNING,
+                severity=Severity.ERROR
+                if fresh
+                else Severity.NOTE
+                if folder.startswith("/")
+                else Severity.WARNING,
                 location=call.place,
                 fixes=[MADE],
             )
@@ -189,6 +193,8 @@ def _raced(script: Script) -> Iterator[Finding]:
     for call in [*script.named("os.makedirs", "os.mkdir"), *script.methods("mkdir")]:
         path = next(iter(call.arguments.values()), None)
         if not call.name.startswith("os."):
+            if "." not in call.text or call.receiver.known is Known.SYMBOL:
+                continue  # a function of that name that is not seen: it may well accept a folder that is there
             path = Argument(call.receiver, call.place, call.text.removesuffix(".mkdir"))
         looks = any("exists" in c.text or "is_dir" in c.text or "isdir" in c.text for c in call.conditions)
         if path is None or call.given("exist_ok") or "try" in call.contexts or one_alone(call):

@@ -100,7 +100,7 @@ def _not_told(script: Script, sampler: Thing, unknown: list[Call]) -> Finding | 
     if any(call.reached or not made.reached for call in unknown):
         return None  # of something that is not known here, and may be this sampler
     told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
-    alone = _by_some(script, told)
+    alone = _by_some(script, told, made)
     if alone is not None:
         return check.found(
             f"{alone.text}() is called by some ranks alone, under `{alone.rank_conditions[-1].text}`: the others keep the "
@@ -201,9 +201,9 @@ EPOCH_KEPT = re.compile(r"epoch$", re.I)
 """How an attribute is called that an object knows the epoch by."""
 
 
-def _by_some(script: Script, told: list[Call]) -> Call | None:
+def _by_some(script: Script, told: list[Call], made: Call) -> Call | None:
     """Return the call that tells a sampler its epoch on some ranks alone, ``None`` where others do on the rest."""
-    if not told or not all(any(map(side, call.rank_conditions)) for call in told):
+    if not told or not all(any(map(side, call.apart(made))) for call in told):
         return None
     parted = {(c.place, c.negated) for call in told for c in call.rank_conditions}
     both = any((place, not negated) in parted for place, negated in parted)

@@ -91,7 +91,9 @@ def code(script: Script) -> Iterator[Finding]:
     choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
-        several = several or "local" in _chosen(choosing[0])  # it is taken for the local one
+        several = (
+            several or "local" in _chosen(choosing[0]) or _named_local(script)
+        )  # it is taken for the local one
         several = (
             several
             or _modulo(script)
@@ -211,6 +213,13 @@ OF_DDP = ("device_ids", "output_device")
 GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")
 FROM_LAUNCHER = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "get_rank", "process_index"})
 """Where a rank comes from that counts the whole job."""
+
+
+def _named_local(script: Script) -> bool:
+    """Return whether a global rank is kept under the name of the local one, and a device made of it."""
+    kept = {c.text for c in script.calls if c.method == "__set__" and c.value("value").text in FROM_LAUNCHER}
+    made = (call.arguments.get("index") for call in script.named("torch.device"))
+    return any(given is not None and "local" in given.text and given.text in kept for given in made)
 
 
 def _indices(call: Call) -> list[Value]:

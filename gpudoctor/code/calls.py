@@ -16,7 +16,7 @@ from gpudoctor.code.names import member
 from gpudoctor.code.own_calls import inherited, instance, own_call, own_function
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import result_of
-from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Condition, Known, Value
 
 
 def perform(
@@ -33,7 +33,35 @@ def perform(
 ) -> Value:
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
-    callee = _one(frame, callee)
+    outside = frame.conditions
+    if callee.known is Known.CHOICE:
+        callee = _one(frame, callee)
+        if callee.known is Known.SYMBOL or isinstance(program.defined.get(callee.text), Class):
+            # ``kind = Plain if alone else Shared``: what the one does may be left out
+            which = Condition(frame.place(node), f"{frame.text(node.func)} is {callee.text}")
+            frame.conditions = (*outside, which)
+    try:
+        return _performed(
+            frame, node, callee, receiver, attribute, positional, keywords, starred=starred, used=used
+        )
+    finally:
+        frame.conditions = outside
+
+
+def _performed(
+    frame: Frame,
+    node: ast.Call,
+    callee: Value,
+    receiver: Value,
+    attribute: str,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    *,
+    starred: bool,
+    used: bool,
+) -> Value:
+    """Record a call of one thing, follow it where that can be done, and return what it comes to."""
+    program = frame.program
     if callee.made in program.partials:
         before, given = program.partials[callee.made]
         positional, keywords = [*before, *positional], {**given, **keywords}
@@ -156,7 +184,8 @@ def _one(frame: Frame, callee: Value) -> Value:
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
         found = [value for value in callee.possible() if value.known is known]
         if found:  # of two libraries torch's, which is there
-            return next((value for value in found if value.text.startswith("torch.")), found[0])
+            of_torch = [value for value in found if value.text.startswith("torch.")] or found
+            return next((value for value in of_torch if "Distributed" in value.text), of_torch[0])
     return callee
 
 

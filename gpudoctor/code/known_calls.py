@@ -229,7 +229,10 @@ FRAMEWORKS = {
     "bmtrain": "bmtrain",
 }
 """First part of an import -> the library that distributes for the user."""
-TRAINERS = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"})
+TRAINERS = frozenset(
+    {"transformers.Trainer", "transformers.Seq2SeqTrainer"}
+    | {f"trl.{name}Trainer" for name in ("SFT", "DPO", "GRPO", "KTO", "ORPO", "CPO", "PPO", "RLOO", "Reward")}
+)
 
 
 @functools.lru_cache(4096)

@@ -91,6 +91,15 @@ class Condition(Struct, frozen=True):
         own, others = ({_bare(part) for part in text.split(" and ")} for text in texts)
         return any(f"not {part}" in others for part in own) or any(f"not {part}" in own for part in others)
 
+    def follows_from(self, other: "Condition") -> bool:
+        """Return whether it surely holds with another test: ``not (many and not ddp)`` where ``ddp`` holds."""
+        if not self.negated or self.by_rank is False or " or " in self.text or other.text == self.text:
+            return False
+        parts = {_bare(part) for part in self.text.split(" and ")}
+        return (
+            len(parts) > 1 and (_bare(other.text) if other.negated else f"not {_bare(other.text)}") in parts
+        )
+
     def _same(self, other: "Condition") -> bool:
         """Return whether both ask for one value by two names: ``multi``, and ``self.multi`` that was given it."""
         names = [test.text.rpartition(".")[2] for test in (self, other)]
@@ -240,7 +249,15 @@ class Call(Struct, frozen=True, kw_only=True):
     @property
     def rank_conditions(self) -> tuple[Condition, ...]:
         """The conditions of which only some ranks pass because they ask for the rank."""
-        return tuple(condition for condition in self.conditions if condition.by_rank)
+        found = tuple(condition for condition in self.conditions if condition.by_rank)
+        return tuple(c for c in found if not any(map(c.follows_from, self.conditions))) if found else ()
+
+    def apart(self, *makers: "Call") -> tuple[Condition, ...]:
+        """The rank conditions that are left where what these calls made is used."""
+        found = self.rank_conditions
+        if not found or not makers:
+            return found
+        return tuple(c for c in found if not all(any(map(c.follows_from, m.conditions)) for m in makers))
 
     def within(self, kind: str) -> Loop | None:
         """Return the innermost loop of a kind around it."""

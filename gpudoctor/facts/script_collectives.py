@@ -82,8 +82,10 @@ def parted(script: Script, meeting: Sequence[Call] | None = None) -> list[Parted
     """
     sides: dict[tuple[object, bool], set[str]] = {}
     calls: list[tuple[Call, Side]] = []
+    wrapped = [made for t in script.of_kind("ddp", "fsdp") if (made := script.made_by(t)) is not None]
     for call in joined(script) if meeting is None else meeting:
-        found = [side(condition) for condition in call.rank_conditions]
+        # ``backward`` meets the other ranks only where the wrapper is made
+        found = [side(condition) for condition in call.apart(*() if call.collective else wrapped)]
         if not found or None in found:
             continue
         for one in found:

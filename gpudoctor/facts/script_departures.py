@@ -76,8 +76,24 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             ),
             None,
         )
-        if condition is not None:
+        if condition is not None and not _agreed_where_wrapped(script, way, condition):
             yield way, condition, calls[0]
+
+
+def _agreed_where_wrapped(script: Script, way: Exit, condition: Condition) -> bool:
+    """Return whether the ranks come to one answer wherever they meet: ``if ddp: stop = shared(stop)``."""
+    wrappers = [made for t in script.of_kind("ddp", "fsdp") if (made := script.made_by(t)) is not None]
+    flags = [{c.text for c in made.conditions if c.kind == "if" and not c.negated} for made in wrappers]
+    if not flags or not condition.text.isidentifier():
+        return False
+    shared = {place for call in script.calls if call.collective for place in (call.place, *call.stack)}
+    for call in script.calls[: way.number]:
+        told = any(argument.text == condition.text for argument in call.arguments.values())
+        if told and call.loops == way.loops and call.place in shared:
+            under = {c.text for c in call.conditions if c.kind == "if"}
+            if any(all(test in one for one in flags) for test in under):
+                return True
+    return False
 
 
 def unequal(script: Script) -> Iterator[tuple[Place, str, Call]]:

@@ -1,5 +1,7 @@
 """The calls of a script for which every rank has to come: collectives, and what contains them."""
 
+import re
+
 from gpudoctor.facts.script import Call, Script
 from gpudoctor.facts.script_buffers import holds_buffers
 from gpudoctor.facts.script_values import Place, Thing
@@ -38,6 +40,8 @@ OF_DEEPSPEED = frozenset(
     f"deepspeed.DeepSpeedEngine.{name}" for name in "save_checkpoint load_checkpoint save_16bit_model".split()
 )
 """Methods of a DeepSpeedEngine for which every rank has to come (deepspeed's documentation of checkpointing)."""
+OF_TRANSFORMERS = re.compile(r"(?:transformers|trl)\.\w*Trainer\.(?:train|evaluate|predict)")
+"""Methods of a Trainer for which every rank has to come: evaluation gathers the predictions of all (its source)."""
 STATES = "torch.distributed.checkpoint.state_dict."
 """Where the functions are that get a whole state dict from its shards."""
 OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "load_state_dict"})
@@ -76,7 +80,7 @@ def _waits(
         around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
         makers = [made for place in around for made in forwards.get(place, ())]
         return any(made is None or not call.excluded(made) for made in makers)
-    if call.method == "full_tensor" or call.name in OF_DEEPSPEED:
+    if call.method == "full_tensor" or call.name in OF_DEEPSPEED or OF_TRANSFORMERS.fullmatch(call.name):
         return True
     if "lightning" in script.frameworks and call.text.endswith(OF_LIGHTNING):
         return True

@@ -383,6 +383,15 @@ def save(state, folder="outputs", name="last.pt"):
     torch.save(state, os.path.join(folder, name))
 """,
     """
+import torch.distributed as dist
+import tools
+from tools import mkdir
+
+dist.init_process_group("gloo")
+tools.mkdir("runs/a")
+mkdir("runs/a/b")
+""",
+    """
 import os, time, torch, torch.distributed as dist
 from datetime import datetime
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -2,6 +2,16 @@
 
 FLAGGED = [
     """
+from transformers import Trainer, TrainingArguments
+
+def main(model, args: TrainingArguments, data):
+    trainer = Trainer(model=model, args=args, train_dataset=data)
+    trainer.train()
+    if args.local_rank in (-1, 0):
+        trainer.save_model("out")
+        trainer.evaluate(data)  # <-
+""",
+    """
 import torch
 import torch.distributed as dist
 
@@ -1028,6 +1038,39 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def shared(stop):
+    flag = torch.tensor(int(stop), device="cuda")
+    dist.broadcast(flag, src=0)
+    return bool(flag.item())
+
+def main(loader, many, enough, score):
+    rank = int(os.environ["RANK"])
+    if many:
+        dist.init_process_group("nccl")
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    together = many and enough
+    if many and not together and rank != 0:
+        return  # it is not worth the while: rank 0 trains alone
+    model = torch.nn.Linear(2, 2).cuda()
+    if together:
+        model = DDP(model)
+    for epoch in range(9):
+        for x in loader:
+            model(x).sum().backward()
+        stop = False
+        if rank == 0 and score(model):
+            stop = True
+        if together:
+            stop = shared(stop)
+        if stop:
+            break
+""",
     """
 import os, torch
 import torch.distributed as dist

@@ -13,6 +13,19 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config")
+args = parser.parse_args()
+dist.init_process_group("nccl")
+args.local_rank = dist.get_rank()
+args.device = torch.device("cuda", args.local_rank)
+model = torch.nn.Linear(2, 2).to(args.device)  # <-
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

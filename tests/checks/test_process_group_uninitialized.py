@@ -206,6 +206,24 @@ main()
 ]
 FINE = [
     """
+import argparse
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
+
+class Blocks:
+    def __init__(self, data):
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+
+def main(args, data):
+    if args.many:
+        dist.init_process_group("gloo")
+    kind = DistributedSampler if args.many else SequentialSampler
+    other = Blocks if args.many else SequentialSampler
+    return DataLoader(data, sampler=kind(data)), DataLoader(data, sampler=other(data))
+
+main(argparse.Namespace(many=False), [1])
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

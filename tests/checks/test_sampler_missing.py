@@ -352,6 +352,28 @@ FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, 
 
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+
+many = "RANK" in os.environ
+if many:
+    dist.init_process_group("gloo")
+kind = RandomSampler if not many else DistributedSampler
+
+def main(data):
+    loader = DataLoader(data, sampler=kind(data), batch_size=4)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(9):
+        loader.sampler.set_epoch(epoch)
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -455,6 +455,31 @@ FLAGGED += [
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, many, enough):
+    rank = int(os.environ["RANK"])
+    if many:
+        dist.init_process_group("gloo")
+    together = many and enough
+    if many and not together and rank != 0:
+        return
+    sampler = DistributedSampler(data) if together else None
+    if together:
+        sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler, shuffle=sampler is None)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2)) if together else torch.nn.Linear(2, 2)
+    for epoch in range(9):
+        if sampler is not None:
+            sampler.set_epoch(epoch)
+        for x in loader:
+            model(x).sum().backward()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
