@@ -115,7 +115,10 @@ check = Check(
     ],
     message="Python imported something else[ under the name <module>][: <path>][, without <name>], which hides the real module",
     fixes=[
-        Fix("Give what is yours another name", "mv -n '<path>' '<path>.old'"),
+        Fix(
+            "Take it out of the way; what you import from it goes into a file of another name",
+            "mv -n '<path>' '<path>.old'",
+        ),
         Fix(
             "See which file is imported as <module>, from the folder of the script: it must not be one of yours",
             'python -c "import <module>; print(<module>.__file__)"; echo "$PYTHONPATH"',

@@ -87,7 +87,10 @@ check = Check(
         ),
         # ranks that race for one folder
         rf"FileExistsError: \[Errno 17\] File exists: {QUOTED}",
-        Symptom(rf"FileExistsError: \[Errno 17\] File exists: {OUTPUT}", near=r"makedirs|mkdir"),
+        Symptom(
+            rf"(?:FileExistsError: \[Errno 17\] File exists|PermissionError: \[Errno 13\] Permission denied|OSError: \[Errno 30\] Read-only file system): {OUTPUT}",
+            near=r"makedirs|mkdir",
+        ),
         rf"OSError: \[Errno 39\] Directory not empty: {QUOTED}",
         # transformers, huggingface_hub
         r"No valid checkpoint found in output directory \((?P<path>[^)\n]{1,300})\)",

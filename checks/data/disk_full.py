@@ -46,6 +46,8 @@ ELSEWHERE = Fix(
     filled=(),
 )
 SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
+# of a copy the second file is the one that is written
+TARGET = r"(?:['\"][^'\"]{1,300}['\"] -> )?['\"](?P<path>[^'\"]{1,300})"
 WHICH = Fix("See which file system it is, its inodes too", "df -h . /tmp ~; df -i . /tmp ~; quota -s")
 LIMIT = Fix(
     "Where the disk has room (<position>): see whether a limit on the size of a file is set in the job",
@@ -57,9 +59,9 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where it is nearly full, a note where it is mounted read-only",
     symptoms=[
-        Symptom(r"[Nn]o space left on device(?!: '/dev/shm)(?:: ['\"](?P<path>[^'\"]{1,300}))?", unless=SHM),
+        Symptom(rf"[Nn]o space left on device(?!: '/dev/shm)(?:: {TARGET})?", unless=SHM),
         Symptom(r"\bENOSPC\b|kind: StorageFull", unless=SHM),
-        r"(?P<quota>[Dd]isk quota exceeded)(?:: ['\"](?P<path>[^'\"]{1,300}))?",
+        rf"(?P<quota>[Dd]isk quota exceeded)(?:: {TARGET})?",
         r"write\(\): fd \d+ failed with (?:No space left|Input/output error)",  # until 1.5
         r"PytorchStreamWriter failed writing (?:file (?P<part>[\w./]+)|central directory)",
         r"inline_container\.cc:\d+\] \. (?P<position>unexpected pos \d+ vs \d+)",

@@ -38,7 +38,7 @@ check = Check(
     fixes=[
         Fix(
             "Do not wrap a network that is only evaluated, move it alone",
-            "teacher = teacher.eval().requires_grad_(False).to(local_rank)",
+            "teacher = teacher.eval().requires_grad_(False).to(device)",
             Kind.EDIT,
             proof="teacher = teacher.eval().requires_grad_(False).to(",
         ),

@@ -46,7 +46,7 @@ check = Check(
         Fix(
             "Convert on GPUs alone, and move the model before the wrap",
             'if device.type == "cuda":\n    model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)\n'
-            "model = DistributedDataParallel(model.to(device), device_ids=[local_rank])",
+            "model = DistributedDataParallel(model.to(device))",
             Kind.EDIT,
             proof='if device.type == "cuda":',
         ),

@@ -35,6 +35,11 @@ from collections.abc import Iterator
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Host, KernelLog
 
+# a launcher of somebody's own
+OWN = (
+    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b.{0,30}? "
+    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
+)
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
@@ -56,6 +61,7 @@ check = Check(
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
         rf"\breturn code = {CODE}",
+        rf"{OWN}{CODE}",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
         rf"died with <Signals\.{SIGNAL}",
         rf"returned non-zero exit status {CODE}",

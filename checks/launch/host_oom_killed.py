@@ -36,12 +36,17 @@ from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
-SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +timeout "
+SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +(?:\w+=\S* +){0,8}(?:\S*/)?timeout "
 # Slurm's count of the kernel's own
 COUNTED = r"Detected \d+ oom[-_]kill event"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
+# a launcher of somebody's own
+OWN = (
+    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b.{0,30}? "
+    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
+)
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 UNDER_SLURM = Fix(
@@ -121,6 +126,7 @@ check = Check(
         Symptom(r"EXIT STRING: Killed \((?P<signal>signal 9)\)", unless=SCHEDULER),
         Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
         Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
+        Symptom(rf"{OWN}(?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
         # written over the beginning of a counter's line, which was longer

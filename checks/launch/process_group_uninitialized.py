@@ -44,12 +44,12 @@ check = Check(
     message="torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
     fixes=[
         Fix(
-            "Start it as a distributed job, with one process or many",
+            "Start it as a distributed job, with one process or many; a script that nowhere calls init_process_group needs that too",
             "torchrun --standalone --nproc-per-node=N train.py",
         ),
         Fix(
             "Make the group first, in every process",
-            'def worker(rank, world_size):\n    dist.init_process_group("nccl", rank=rank, world_size=world_size)',
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # under mp.spawn: and rank=, world_size=',
             Kind.EDIT,
         ),
         Fix(

@@ -32,31 +32,37 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # in a child that imports the main file it is spawn-main-guard
-        Symptom(r"(?P<error>context has already been set)", unless=r"\b_fixup_main_from_path\b"),
-        r"(?P<error>daemonic processes are not allowed to have children)",
+        Symptom(r"(?P<error>(?P<context>context) has already been set)", unless=r"\b_fixup_main_from_path\b"),
+        r"(?P<error>(?P<daemonic>daemonic) processes are not allowed to have children)",
     ],
     message="a process cannot be started in this way: <error>",
     fixes=[
         Fix(
-            "Ask for a context of your own instead of changing the program's",
+            "Ask for a <context> of your own instead of changing the program's",
             'context = torch.multiprocessing.get_context("spawn")\nprocess = context.Process(target=worker)\n'
             'loader = DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")',
             Kind.EDIT,
             proof='num_workers=2, multiprocessing_context="spawn")',
         ),
         Fix(
-            "Or set it once, in the main script alone, before anything else",
+            "Or set the <context> once, in the main script alone, before anything else",
             'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn", force=True)\n    main()',
+            Kind.EDIT,
+        ),
+        Fix(
+            "A Pool's workers are <daemonic>: load the data there without workers of the loader",
+            "DataLoader(dataset, num_workers=0)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or take a pool whose workers are not <daemonic>",
+            "with concurrent.futures.ProcessPoolExecutor(2) as pool:  # was: multiprocessing.Pool(2)\n"
+            "    results = list(pool.map(work, items))",
             Kind.EDIT,
         ),
         Fix(
             "Start the ranks as ordinary processes",
             "mp.spawn(worker, args=(world_size,), nprocs=world_size)  # no daemon=True",
-            Kind.EDIT,
-        ),
-        Fix(
-            "In a Pool's worker: load the data without workers of its own",
-            "DataLoader(dataset, num_workers=0)",
             Kind.EDIT,
         ),
     ],

@@ -35,7 +35,8 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Script
 
 # The spawned processes did not find each other; and torchrun stands above them.
-MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store"
+# Or they met those of another rank, and lost them again: of its own spawned processes mp.spawn would have named the other.
+MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store|gloo/transport/\S{1,40}\].{0,80}(?:[Cc]losed|reset) by peer"
 TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_|closing signal SIG|of binary: "
 
 check = Check(
@@ -48,7 +49,11 @@ check = Check(
     ],
     message="mp.spawn starts ranks in a process that torchrun started as a rank already: too many want to be the same",
     fixes=[
-        Fix("Start the script as it is written: without torchrun", "python train.py", proof="python "),
+        Fix(
+            "Start the script as it is written: without torchrun; it may have counted on torchrun's address and port",
+            "MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 python train.py",
+            proof="python ",
+        ),
         Fix(
             "Or take mp.spawn out, and let torchrun start the ranks",
             'rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])\n'

@@ -52,6 +52,13 @@ GOES_ON = re.compile(
 )
 WEB = r"urllib|http[./\\]client|requests[./\\]|httpx|httpcore|huggingface|torch[./\\]hub\.py|botocore|aiohttp|https?://"
 
+TORCHS = re.compile(r"torch[./\\]hub\.py|torchvision[./\\]|torch\.hub\.")
+TORCH_HOME = Fix(
+    "For torchvision and torch.hub: run the line that downloads on a login node, with a cache that the job sees too, and "
+    "set the same TORCH_HOME in the job",
+    "TORCH_HOME=/shared/FOLDER python -c \"import torchvision; torchvision.models.resnet18(weights='DEFAULT')\"",
+    filled=(),
+)
 SITE = Fix(
     "Where the site has a proxy for compute nodes (its documentation says so)",
     "export https_proxy=http://PROXY:PORT",
@@ -74,6 +81,8 @@ check = Check(
         rf"requesting (?:HEAD|GET|POST) https?://{HOST}"),
         rf"Local entry not found\. (?:\[Errno -?\d+\] )?{REASON}",  # the hf command
         rf"<urlopen error (?:\[Errno -?\d+\] )?_?(?:ssl\.c:\d+: )?{REASON}",
+        # the exception as an object, as a program prints it that gives up
+        rf"(?:URLError|NewConnectionError|ConnectError|ClientConnectorError)\([^()]{{0,300}}?(?:\w+\([^()]{{0,40}}?)?['\"](?:\[Errno -?\d+\] )?{REASON}",
         Symptom(
             r"(?:<urlopen error|(?:httpcore|httpx)\w?\.ConnectError:) \[Errno (?:111|61)\] (?P<reason>Connection refused)",
             near=OUTSIDE,
@@ -96,10 +105,7 @@ check = Check(
             "HF_HOME=/shared/FOLDER hf download REPOSITORY",
         ),
         Fix("In the job: use that cache, and ask nobody", "export HF_HOME=/shared/FOLDER HF_HUB_OFFLINE=1"),
-        Fix(
-            "For torchvision and torch.hub: the same with TORCH_HOME, by running the line that downloads on a login node",
-            "TORCH_HOME=/shared/FOLDER python -c \"import torchvision; torchvision.models.resnet18(weights='DEFAULT')\"",
-        ),
+        TORCH_HOME,
         SITE,
         Fix("For Weights & Biases: log to files, and send them later with `wandb sync`", "export WANDB_MODE=offline"),
     ],
@@ -142,5 +148,5 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     yield check.found(
         said,
         severity=Severity.NOTE if GOES_ON.search(line) else None,
-        fixes=REFUSED if refused else None,
+        fixes=REFUSED if refused else [TORCH_HOME, SITE] if TORCHS.search(sighting.around) else None,
     )

@@ -41,6 +41,9 @@ TENSORS = [
 ]
 PAIR = r"(?P<one>[\w.:]+?),? (?:and|!=) (?P<other>[\w.:]+)"
 
+# what labels and indices must be
+WHOLE = r"(?=(?P<whole>Long)\b|)"
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -48,8 +51,8 @@ check = Check(
             r"(?:mat1 and mat2|m1 and m2|input tensors|[Ee]xpected [\w, ]{1,40}) (?:must|to) have (?:the )?same (?:dtypes?|scalar type)"
             rf"(?:,? but (?:got|found):? ?{PAIR})?"
         ),
-        r"[Ee]xpected (?:object of )?scalar type (?P<other>\w+) but (?:found|got)(?: scalar type)? (?P<one>\w+)",
-        r"to have (?:scalar type|one of the following scalar types:?) (?P<other>\w+(?:, \w+)*); but got (?P<one>[\w.]+) instead",
+        rf"[Ee]xpected (?:object of )?scalar type {WHOLE}(?P<other>\w+) but (?:found|got)(?: scalar type)? (?P<one>\w+)",
+        rf"to have (?:scalar type|one of the following scalar types:?) {WHOLE}(?P<other>\w+(?:, \w+)*); but got (?P<one>[\w.]+) instead",
         *(
             rf"Input type \((?P<one>{kind})\) and (?:weight|bias) type \((?P<other>{kind})\) should be the same"
             for kind in KINDS
@@ -68,7 +71,7 @@ check = Check(
         r"self \((?P<other>\w+)\) and source \((?P<one>\w+)\) must have the same (?:scalar type|dtype)",
         r"Expected self\.dtype to be equal to src\.dtype",
         r"Expected dtype (?P<other>int\S+) for index",
-        r"[Ee]xpected (?:target )?dtype (?:to be )?(?P<other>\w+(?: or \w+)?)(?: for `?\w+`?)?,? but got (?:dtype )?(?P<one>\w+)",
+        rf"[Ee]xpected (?:target )?dtype (?:to be )?{WHOLE}(?P<other>\w+(?: or \w+)?)(?: for `?\w+`?)?,? but got (?:dtype )?(?P<one>\w+)",
         r"RNN input dtype \((?P<one>[\w.]+)\) does not match weight dtype \((?P<other>[\w.]+)\)",
         r"tensors are not the same dtype, found input tensor with (?P<one>\w+) and parameter tensor with (?P<other>\w+)",
         r"assign a gradient with dtype '(?P<one>[\w.:]+)' to a tensor with grad_dtype '(?P<other>[\w.:]+)'",
@@ -89,6 +92,11 @@ check = Check(
     "<unsupported> on this device]",
     fixes=[
         Fix(
+            "Labels of classes, and indices, are whole numbers (<whole>): make them so",
+            "target = target.long()",
+            Kind.EDIT,
+        ),
+        Fix(
             "Give the input the model's type",
             "x = x.to(next(model.parameters()).dtype)",
             Kind.EDIT,
@@ -100,8 +108,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Make labels long, and what comes from numpy float",
-            "target = target.long()\nx = torch.from_numpy(array).float()",
+            "Make what comes from numpy float",
+            "x = torch.from_numpy(array).float()",
             Kind.EDIT,
         ),
         Fix(

@@ -71,6 +71,12 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
+            "Where <channels> came for <wanted> channels: convert the pictures as they are read, or make the "
+            "first layer for as many",
+            'image = Image.open(path).convert("RGB")  # 3 channels; "L": 1',
+            Kind.EDIT,
+        ),
+        Fix(
             "Make the layer as wide as what comes in, and let torch find that out; before DDP, run a batch through it",
             "self.head = nn.LazyLinear(classes)  # was: nn.Linear(256, classes)",
             Kind.EDIT,

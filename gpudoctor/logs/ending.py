@@ -64,7 +64,7 @@ TELLING = late_pattern(
 )
 NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
-LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
+LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
 """What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TIMED_OUT = 124
 """The exit code of timeout where the limit that it was given was over (timeout(1))."""

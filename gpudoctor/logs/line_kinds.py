@@ -27,7 +27,7 @@ SETTLED = late_pattern(
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
     r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
-    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
+    r"\b[Cc]ount(?:s|ed|ing)? as\b|PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
@@ -69,13 +69,19 @@ MEASURE = late_pattern(
     re.IGNORECASE,
 )
 """A measure of how good a model is, with its value: no job's script prints that of its own."""
+CODES = (
+    r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}(?:(?:\w+['\"]?: ?)?0\b[, ]{1,2}){0,64}"
+    r"(?:\w+['\"]?: ?)?-?[1-9]\d{0,2}\b(?!['\"]?:)"
+)
+"""A launcher's list of how all its processes ended, one of them at least with a failure."""
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:[Cc]ode|[Ss]tatus)\b\W{0,4}(?!0\b)-?\d+|"
+    rf"{CODES}|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
     r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
-    r"Virtual timer expired|Killed +timeout)\b|"
+    r"Virtual timer expired|Killed +(?:\w+=\S* +){0,8}(?:\S*/)?timeout)\b|"
     # Hydra, and Kubernetes
     r"^Error executing job with overrides: |\"reason\": ?\"(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull)\"|"
     r"^slurmstepd\S*: error: \*\*\* |^\[E \w+\.(?:cc|cpp):\d+\] Exception |"
@@ -151,7 +157,7 @@ HARMLESS = late_pattern(
     r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}"
     r"(?:0\b(?!\.\d)(?! (?!of\b)[a-z]{2,} [a-z])|none\b|null\b|false\b)|"
     r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
-    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d)",
+    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d|['\"]?:)",
     re.IGNORECASE,
 )
 """Counts of failures that are 0, and measures of how far a model is off."""
@@ -186,7 +192,7 @@ LEAVING = late_pattern(
 """The name of a function with which a program ends, when all is done."""
 REPORT = late_pattern(
     r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc|"
-    r"\bexitcode *: -?[1-9]"
+    rf"\bexitcode *: -?[1-9]|{CODES}"
 )
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
@@ -213,6 +219,12 @@ LEFT_WITH = late_pattern(
     r"^(?P<who>\S.{0,60}?) (?:exited|ended|left|finished|returned) with (?:exit )?(?:code|status) (?P<code>-?\d+)\b"
 )
 """What a supervisor says of the end of a program that it had started."""
+TASK_ENDED = late_pattern(r"^srun: error: \S+: tasks? [\d,-]+: (?!.{0,40}\bexit code 0\b)")
+"""What srun says of tasks that ended, each a process of its own: the others of the step may go on."""
+STEP_ENDED = late_pattern(
+    r"^srun: (?:Force Terminated|Terminating|Job step aborted|launch/slurm: _step_signal: Terminating)\b"
+)
+"""What srun says of a step that it ends because one of its tasks had ended."""
 GAVE_UP = late_pattern(
     r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
     r"\bgiving up\b(?! on)|\bcannot continue\b|"

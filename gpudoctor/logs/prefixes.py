@@ -69,6 +69,12 @@ PATTERNS = [re.compile(p) for p in [*_ALWAYS, *_LOGGERS]] + [_LEVEL, _WHERE]
 _MOSTLY = {
     "srun": re.compile(r"[ \t]{0,4}(?P<rank>\d{1,5}): "),
     "bracket": re.compile(r"\[(?P<rank>\d{1,5})\]:? "),
+    # a launcher of somebody's own: [worker 1], (gpu 0), r3>, proc-2 |
+    "tag": re.compile(
+        r"[\[(<]?(?:worker|rank|proc(?:ess)?|gpu|trainer|replica|[rwp])[ _:#=-]{0,2}(?P<rank>\d{1,4})(?:/\d{1,4})?"
+        r"(?:[\])>] ?[:|]?|[:>]| ?\|)[ \t]",
+        re.IGNORECASE,
+    ),
     "numbered": re.compile(r"[ \t]{0,6}(?P<number>\d{1,6})(?:[:|]|\t|  )[ \t]?"),
     "host": re.compile(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
     "comment": re.compile(r"# ?"),
@@ -98,7 +104,7 @@ def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
         numbers = [m for row in rows if (m := pattern.match(row))]
         if len(numbers) < 3 or len(numbers) < 0.6 * len(rows):
             continue
-        if name in ("srun", "bracket", "numbered"):
+        if name in ("srun", "bracket", "tag", "numbered"):
             counted = [int(m[1]) for m in numbers]
             rising = all(a < b for a, b in pairwise(counted))
             if rising != (name == "numbered"):

@@ -96,6 +96,18 @@ def counts_back(before: Sequence[int], after: Sequence[int]) -> bool:
     return len(before) == len(after) and any(b > a for b, a in zip(before, after, strict=True))
 
 
+def begins(above: Iterable[tuple[str, list[int]]], below: Iterable[tuple[str, list[int]]]) -> bool:
+    """Return whether numbered lines count from where the first of their kind above had begun."""
+    counted: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for shape, row in above:
+        for column, number in enumerate(row):
+            counted[shape, column].append(number)
+    first = {key: numbers[0] for key, numbers in counted.items() if len(set(numbers)) > 1}
+    return any(
+        first.get((shape, column)) == number for shape, row in below for column, number in enumerate(row)
+    )
+
+
 def _shape(text: str) -> str:
     """Return a line without its numbers."""
     return DIGITS.sub("#", text)

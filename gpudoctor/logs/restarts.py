@@ -7,10 +7,11 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpudoctor.logs.aftermath import Aftermath
-from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, is_result
+from gpudoctor.logs.aftermath import MANY, Aftermath
+from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, STEP_ENDED, TASK_ENDED, is_result
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
+from gpudoctor.logs.recurrence import begins, numbered
 
 EXITED = "ProcessExitedException"
 """What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
@@ -121,6 +122,24 @@ class Restarts(Aftermath):
         between = [place for place in self.failures if first < place < last]
         told = any(CODE_OF_EXCEPTION.search(self.lines[place].text) for place in between)
         return told and not any(_gives_in(line.text) for line in self.lines[between[0] : last])
+
+    def task_ended(self, line: Line, place: int) -> bool:
+        """Return whether srun says that a task ended, and what stands below it is of the other tasks of its step.
+
+        They count on from what was printed above, or srun ends them too. A step that is begun anew counts from the
+        beginning.
+        """
+        if TASK_ENDED.match(line.text) is None:
+            return False
+        rows = range(place + 1, len(self.lines))
+        step = next((p for p in reversed(rows) if STEP_ENDED.match(self.lines[p].text)), None)
+        below = self.lines[(place if step is None else step) + 1 :]
+        above = [row for x in self.lines[max(0, place - MANY) : place] for row in numbered(x.text)]
+        told = [row for x in below for row in numbered(x.text)]
+        if step is None and {shape for shape, _ in above}.isdisjoint(shape for shape, _ in told):
+            return False
+        other = step is not None and any(is_result(x.text[:400], beyond_doubt=True) for x in below)
+        return not other and not begins(above, told)
 
     @functools.cached_property
     def gave_in(self) -> bool:

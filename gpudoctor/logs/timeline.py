@@ -73,9 +73,11 @@ class Timeline(Handling):
             return True
         if self._anew_below(line, place) or self._in_silence(line, place) or self._loops_on(line, place):
             return True
-        if self._store_shut(line, place):
+        if self._store_shut(line, place) or self._warned_in_vain(line, place):
             return True
-        if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
+        if self._ended_rank(line, place) or self.task_ended(line, place):
+            return False
+        if self.in_thread(line, place) and self._fell(place):
             return False
         places = self.progress[line.name, line.who]
         until = self.until(place)
@@ -101,6 +103,15 @@ class Timeline(Handling):
             return False
         warned = WARNED.search(line.full) is not None or place == self._shut
         return warned and not any(one.line.name == line.name for one in self.raised)
+
+    def _warned_in_vain(self, line: Line, place: int) -> bool:
+        """Return whether torch's C++ only warned, its program printed something below, and torchrun says of no failure.
+
+        Where nothing but the warning shows, it may be why a training hangs.
+        """
+        if not self._torchrun or self.reported >= 0 or self.gave_in or self.raised or self.asked:
+            return False
+        return WARNED.search(line.full) is not None and self.wrote_last(line) and self._last_said > place
 
     @functools.cached_property
     def _shut(self) -> int:
@@ -190,6 +201,7 @@ class Timeline(Handling):
         last = min(self._last_said, self.until(place))
         below = self.goes_on(line) and place < last and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
+        below = below and not self.task_ended(line, place)
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
@@ -274,7 +286,8 @@ class Timeline(Handling):
             around += [self.lines[p].text for p in said]
         if self._last_ordinary(line) <= after:
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
-            return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
+            own = [line.text[:400]] if raised is None else []
+            return self.has_results(line.name) and any(SETTLED.search(text) for text in [*around, *own])
         # Where a launcher says below it that a worker failed, that may be why.
         thread = (
             raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)

@@ -45,6 +45,10 @@ EXAMPLES = {
         '  File "/opt/lib/python3.10/os.py", line 225, in makedirs\n    mkdir(name, mode)\n'
         "FileExistsError: [Errno 17] File exists: '/data/output/run1'"
     ): "/data/output/run1 was made or moved by another rank, or by an earlier run, just before",
+    (
+        '  File "/opt/lib/python3.11/pathlib.py", line 1116, in mkdir\n    os.mkdir(self, mode)\n'
+        "OSError: [Errno 30] Read-only file system: 'out/exp12'"
+    ): "out/exp12 may not be written by this process",
     "OSError: [Errno 39] Directory not empty: '/data/results/tmp-checkpoint-s0y' -> '/data/results/checkpoint-50'": (
         "/data/results/tmp-checkpoint-s0y was made or moved by another rank, or by an earlier run, just before"
     ),

@@ -21,6 +21,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "worker 2 (pid 4711) died with exit code -11": "a worker (rank 2) crashed in native code, exit code -11",
     "Windows fatal exception: access violation": "a worker crashed in native code: Windows fatal exception",
     "Unhandled exception caught in c10/util/AbortHandler.h": "a worker crashed in native code: Unhandled exception",
     "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)": "a worker crashed in native code: Segmentation fault",
@@ -108,6 +109,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "worker 2 (pid 4711) exited with code 1",
     "=   EXIT CODE: 9",
     "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",
     "terminate called without an active exception\nException ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f71bd0233a0>",

@@ -17,6 +17,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "[launch] rank 0 exited with code -9": "a process of rank 0 was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Killedg in train batch: 127687 / 263115": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
     "After some minutes I see simply 'Killed' and no more": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Refer to the documentation on how to address the out of memory issue: https://docs.ray.io/en/latest/oom.html.": (

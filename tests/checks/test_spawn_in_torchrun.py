@@ -18,6 +18,7 @@ RENDEZVOUS = (
     '  File "/venv/lib/python3.11/site-packages/torch/distributed/rendezvous.py", line 296, in _env_rendezvous_handler\n'
     "    store = _create_c10d_store(\n"
 )
+CLOSED = "RuntimeError: [/src/gloo/gloo/transport/tcp/pair.cc:545] Read error [127.0.0.1]:20393: Connection reset by peer."
 EXAMPLES = {
     SPAWN + RENDEZVOUS: (
         "mp.spawn starts ranks in a process that torchrun started as a rank already: too many want to be the same"
@@ -26,12 +27,14 @@ EXAMPLES = {
 NOT_THIS = [
     SPAWN + "ZeroDivisionError: division by zero",
     SPAWN.partition("\n")[2] + RENDEZVOUS,
+    SPAWN.partition("\n")[2] + CLOSED,
 ]
 
 
 def test_what_the_spawned_ranks_could_not_reach_is_a_consequence():
     from gpudoctor import explain
 
+    assert explain(SPAWN + CLOSED).findings[0].id == "spawn-in-torchrun"
     text = f"{SPAWN}{RENDEZVOUS}torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while trying to connect to (localhost, 29512).\n"
     assert [f.id for f in explain(text).findings][:2] == ["spawn-in-torchrun", "rendezvous-unreachable"]
 

@@ -83,6 +83,31 @@ def test_a_supervisor_s_last_word_is_that_the_program_ended_with_0():
     assert worst(f"{COMPOSE}trainer-2 exited with code 0\n") is Severity.ERROR
 
 
+def test_other_tasks_of_a_step_go_on_below_srun_s_word_of_one_that_ended():
+    above, ended = "pass 0 mae 9\npass 0 mae 9\npass 1 mae 8\n", "srun: error: n0: task 1: {}\n"
+    below = "pass 1 mae 8\npass 2 mae 7\npass 3 mae 6\n"
+    for word in ("Killed", "Exited with exit code 3"):
+        assert worst(above + ended.format(word) + below) is Severity.ERROR
+        told = below + "srun: Force Terminated StepId=7.0\n"
+        assert worst(above + ended.format(word) + told) is Severity.ERROR
+        anew = f"pass 0 mae 9\n{below}pass 4 mae 5\n"
+        assert worst(above + ended.format(word) + anew) is None
+        assert worst(above + ended.format(word) + told + anew) is None
+
+
+FALLS_BACK = "[W1124 13:54:14.156208396 ProcessGroupGloo.cpp:528] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as fallback. (function operator())\n"
+
+
+def test_what_torch_s_c_only_warned_of_is_over_where_torchrun_says_of_no_failure():
+    assert worst(f"{STARTED}{FALLS_BACK}total two\n") is None
+    assert worst(f"{STARTED}{FALLS_BACK}") is not None
+
+
+def test_what_a_program_says_last_of_a_part_that_it_does_without_is_over():
+    assert worst("trial 0 mse 0.9\n[ERROR] trial 1: loss inf, it counts as failed\n") is None
+    assert worst("trial 0 mse 0.9\n[ERROR] trial 1: loss inf\n") is Severity.ERROR
+
+
 def test_systemd_says_that_a_service_ended_well():
     journal = "Jun 03 10:00:01 gpu4 "
     program = traceback(f"{journal}python3[8123]: ")

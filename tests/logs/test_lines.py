@@ -81,6 +81,18 @@ def test_srun_labels_are_ranks_and_line_numbers_are_none():
     ]
 
 
+@pytest.mark.parametrize("form", ["[worker {}] ", "(gpu {}) ", "r{}> ", "[Rank {}/2]: "])
+def test_what_a_launcher_of_ones_own_puts_in_front_is_a_rank(form):
+    rows = [form.format(n) + text for n, text in ((0, "a"), (1, "b"), (0, "c"), (1, "[rank1]: d"))]
+    read = read_lines(list(enumerate(rows, 1)), "x")
+    assert [(line.rank, line.text) for line in read] == [(0, "a"), (1, "b"), (0, "c"), (1, "d")]
+
+
+def test_what_is_counted_in_front_of_lines_is_no_rank():
+    read = read_lines([(n, f"[worker {n}] started") for n in range(4)], "x")
+    assert [line.rank for line in read] == [None] * 4
+
+
 def test_times_are_in_order_across_midnight_and_years_of_no_matter():
     clocks = ["2026-03-04T23:59:59Z a", "2026-03-05 00:00:01 b", "E0305 00:00:02.5 12 x.py:1] c"]
     seconds = [one(clock).seconds for clock in clocks]

@@ -22,6 +22,7 @@ LABELS = {
 MISREAD = {
     "first/broken-034-rank2of2": "nothing is printed: only the exit code, which `run` has, tells of a failure",
     "first/broken-083-rank0-name": "that the name exists on rank 0 alone does not show in the log",
+    "first/broken-138-readonly": "a matter of the label: a folder for results that cannot be made is checkpoint-directory",
     "first/broken-140-parent-missing": "a matter of the label: a folder that is not there is checkpoint-directory",
     "first/broken-156-mpi": "a matter of the label: a backend that is not built is distributed-not-built",
     "second/broken-009-missing-ckpt": "a matter of the label: a checkpoint that is not there is checkpoint-directory",
