@@ -53,8 +53,9 @@ check = Check(
             proof="loss = loss_a + loss_b",
         ),
         Fix(
-            "A value of an earlier step: cut it off from its graph",
-            "hidden = hidden.detach()\noutput, hidden = model(x, hidden)",
+            "A value of an earlier step: cut it off from its graph; a sum of losses begins anew after each backward()",
+            "hidden = hidden.detach()\noutput, hidden = model(x, hidden)\nloss = loss + criterion(output, y)\n"
+            "loss.backward()\nloss = 0.0",
             Kind.EDIT,
         ),
         Fix(

@@ -37,7 +37,7 @@ from gpudoctor.facts import Host, KernelLog
 
 # a launcher of somebody's own
 OWN = (
-    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b.{0,30}? "
+    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
     r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
 )
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
