@@ -196,7 +196,8 @@ def code(script: Script) -> Iterator[Finding]:
     """Each rank looks for a free port itself, or draws one: they listen and call at different ones."""
     seeded = any(call.method in ("seed", "manual_seed", "seed_everything") for call in script.calls)
     for group in script.named("torch.distributed.init_process_group"):
-        ports = [group.value("init_method")]
+        given = group.value("init_method")  # of env:// torch reads the variables, whatever stands behind it
+        ports = [] if given.text.startswith("env:") else [given]
         ports += [
             call.value("value")
             for call in script.named("os.environ.__setitem__")

@@ -1,6 +1,7 @@
 """Parts of the data that are taken by the local rank out of as many as there are ranks: noted as ``<every nth>``."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gpudoctor.code.program import Frame
@@ -11,6 +12,8 @@ SPLITTING = frozenset(
 )
 """What makes several parts of one, of which a rank takes its own."""
 DEEPEST = 6
+NO_DATA = re.compile(r"rank|group|device|gpu|peer|host|node|address|port", re.I)
+"""What is in the names of lists of which a rank looks up its neighbours, or what is its own by right."""
 
 
 def _parts(frame: Frame, value: Value, depth: int = 0) -> Iterator[Value]:
@@ -32,7 +35,7 @@ def _of(frame: Frame, known: Known, *values: Value) -> Value | None:
 
 def note_share(frame: Frame, node: ast.Subscript, value: Value, index: Value) -> None:
     """Note an element or a part that the local rank chooses, where the number of ranks tells that each takes one."""
-    if not index.by_rank:
+    if not index.by_rank or NO_DATA.search(frame.text(node.value)):
         return
     rank = _of(frame, Known.LOCAL_RANK, index)
     if rank is None or _of(frame, Known.NODE_RANK, index) is not None:

@@ -304,6 +304,16 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os
+import torch.distributed as dist
+
+def after(self, mode):
+    local_rank = int(os.environ["LOCAL_RANK"])
+    world_size = int(os.environ["WORLD_SIZE"])
+    ranks_here = self.members(mode)
+    return ranks_here[(local_rank + 1) % world_size]
+""",
+    """
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.utils.data import DistributedSampler

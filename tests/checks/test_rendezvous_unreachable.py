@@ -319,6 +319,17 @@ if __name__ == "__main__":
 
 FINE = [
     """
+import os
+import random
+import torch.distributed as dist
+
+def begin():
+    port = os.getenv("MASTER_PORT") or random.randint(20000, 30000)
+    dist.init_process_group(
+        "nccl", init_method=f"env://localhost:{port}", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"])
+    )
+""",
+    """
 import socket
 import torch
 import torch.distributed as dist
