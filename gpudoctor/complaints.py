@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gpudoctor.diagnose import related
-from gpudoctor.facts import Host, Infiniband
+from gpudoctor.facts import Host, Infiniband, Storage, Torch
 from gpudoctor.guard import parameters
 from gpudoctor.logs.explain import explain
 from gpudoctor.model import Check, Finding, Severity, Source, layer
@@ -92,13 +92,13 @@ def _by_slurm(finding: Finding) -> bool:
 def of_machine(check: Check) -> bool:
     """Return whether what the check knows is a state of the machine or of what is installed on it.
 
-    In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts, or of
-    those of its adapters.
+    In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts, of those
+    of its adapters or disks, or of what the installed torch has.
     """
     function = check.functions.get(Source.ENVIRONMENT)
     if check.family not in LAYERS:
         needed = {p.kind for p in parameters(function) if not p.optional} if function is not None else set()
-        return layer(check.family) > layer("build") and needed in ({Host}, {Infiniband})
+        return layer(check.family) > layer("build") and needed in ({Host}, {Infiniband}, {Storage}, {Torch})
     return function is not None or check.family == "driver"
 
 

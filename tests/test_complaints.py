@@ -175,7 +175,7 @@ def test_a_check_that_was_not_asked_says_nothing(examined):
     ("id", "expected"),
     [("gpu-xid", True), ("docker-no-runtime", True), ("shm-too-small", True), ("cudnn-failure", False),
      ("nccl-timeout", False), ("cuda-oom", False), ("host-oom-killed", False), ("port-privileged", False),
-     ("nccl-infiniband", True), ("nccl-p2p", False)],
+     ("nccl-infiniband", True), ("nccl-p2p", False), ("nccl-not-built", True), ("disk-full", True)],
 )  # fmt: skip
 def test_which_checks_know_a_machine(id, expected, registry):
     assert of_machine(registry.check(id)) is expected

@@ -157,6 +157,12 @@ check = Check(
         r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",
         r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_(?:UNKNOWN|NOT_INITIALIZED|OPERATING_SYSTEM|NOT_PERMITTED)|unknown error)",
         r"\bcuInit\(0?\)(?: returned |=)(?P<code>3|34|304|804|805|999)\b",
+        # deviceQuery and people's own programs
+        Symptom(
+            r"cudaGetDeviceCount\b(?:\(\))?.{0,20}?(?:returned|failed with|error)[\w :=]{1,12}?\b"
+            r"(?P<code>3|30|34|36|304|80[0145679]|999)\b",
+            unless=FORKED,
+        ),
         (
             r"(?P<text>MPS client failed to connect to the MPS \w+|between the MPS server and the MPS client failed|"
             r"MPS server is not ready to accept new MPS client)"

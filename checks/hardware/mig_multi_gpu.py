@@ -132,6 +132,7 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         message = f"{on}, and {whole}: ranks cannot use both together"
         fixes = [Fix("Use whole GPUs alone", f"export CUDA_VISIBLE_DEVICES={gpus.numbers(off)}"), turn_off]
         yield check.found(message, severity=Severity.WARNING, fixes=fixes)
-    elif len(cut) > 1 and not named:
-        message = f"{on}: a CUDA process sees one instance of one of them; several ranks want whole GPUs"
+    elif not named and sum(len(gpu.mig_uuids) for gpu in cut) > 1:
+        several = " of one of them" if len(cut) > 1 else f" of the {len(cut[0].mig_uuids)}"
+        message = f"{on}: a CUDA process sees one instance{several}; several ranks want whole GPUs"
         yield check.found(message, severity=Severity.NOTE, fixes=[INSTANCES, turn_off])

@@ -84,14 +84,15 @@ def test_found_in_the_facts():
     assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=1"
 
 
-def test_a_note_where_several_gpus_are_cut_and_nobody_starts_ranks():
-    _, [finding] = run(CUT, Gpu(index=1, name="A100", mig=True, mig_uuids=["MIG-3"]))
+@pytest.mark.parametrize("devices", [[CUT, Gpu(index=1, name="A100", mig=True, mig_uuids=["MIG-3"])], [CUT]])
+def test_a_note_where_there_are_several_instances_and_nobody_starts_ranks(devices):
+    _, [finding] = run(*devices)
     assert finding.severity is Severity.NOTE
 
 
 def test_passes():
     for result, _ in (
-        run(CUT),
+        run(Gpu(index=0, name="A100", mig=True, mig_uuids=["MIG-1"])),
         run(WHOLE),
         launched(CUT, CUDA_VISIBLE_DEVICES="MIG-1"),
         launched(WHOLE, LOCAL_WORLD_SIZE="8"),
