@@ -55,7 +55,7 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
         replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
         for f in explained.findings
         if (check := checks[f.id]) is not None
-        and (of_machine(check) or _by_nccl(check, f, passed_on=passed_on) or _by_slurm(f))
+        and (of_machine(check) or _by_nccl(check, f, registry, passed_on=passed_on) or _by_slurm(f))
         and not _is_denied(f)
     ]
     shown = {f.id for f in findings}
@@ -72,16 +72,19 @@ def _is_denied(finding: Finding) -> bool:
     return bool(finding.evidence) and all(_DENIED.match(shown.text) for shown in finding.evidence)
 
 
-def _by_nccl(check: Check, finding: Finding, *, passed_on: bool) -> bool:
+def _by_nccl(check: Check, finding: Finding, registry: Registry, *, passed_on: bool) -> bool:
     """Return whether NCCL itself warns of what the check sees on machines too: an interface, a plug-in, a version.
 
-    `passed_on`: somewhere in the text torch quotes it, one line or more away from the exception's name.
+    Or of what can only follow from a fault of hardware or driver, such as the switches' multicast. `passed_on`:
+    somewhere in the text torch quotes it, one line or more away from the exception's name.
     """
     warned = any(_WARNS.search(shown.text) for shown in finding.evidence)
-    seen = Source.ENVIRONMENT in check.functions
-    return seen and (
-        (check.family == "nccl" and (warned or passed_on)) or (check.family == "network" and warned)
-    )
+    if Source.ENVIRONMENT in check.functions:
+        return (check.family == "nccl" and (warned or passed_on)) or (check.family == "network" and warned)
+    if check.family != "nccl" or not warned:
+        return False
+    causes = [cause.family for id in check.follows if (cause := registry.get(id)) is not None]
+    return bool(causes) and set(causes) <= set(LAYERS)
 
 
 def _by_slurm(finding: Finding) -> bool:

@@ -103,6 +103,7 @@ def test_a_training_that_failed_says_nothing_of_the_machine(examined):
         ("Mismatched NCCL version detected : rank 0 version 21805 rank 1 version 21704", "nccl-version-mismatch"),
         ("Call to ibv_modify_qp failed with error No such device", "nccl-infiniband"),
         ("Call to connect failed : Connection timed out", "nccl-interface"),
+        ("Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152", "nccl-nvls"),
     ],
 )  # fmt: skip
 def test_nccl_warns_of_its_machine_when_it_starts(warning, id, examined):

@@ -53,6 +53,7 @@ CASES = [
     ("", "mig=0", "mig=2", "mig-multi-gpu"),
     ("", "vbios=96.00.74", "vbios=96.00.61", "gpu-vbios-differs"),
     ("confidential 1 0", "", "", "gpu-confidential-mode"),
+    ("confidential 1 1 0", "", "", "gpu-confidential-mode"),
     ("", "mode=0", "mode=2", "gpu-busy"),
     ("", "processes=", "processes=4194303:64424509440", "gpu-memory-held"),
     ("", "used=536870912", "used=64424509440", "gpu-memory-held"),

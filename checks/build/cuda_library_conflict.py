@@ -42,7 +42,7 @@ DETECTED = (
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where another copy may do as well",
+    otherwise="a warning where another copy may do as well, a note where torch does not load it",
     words_stand=True,
     symptoms=[
         # two blanks after "compiled" in some releases; "linked against" until 1.11
@@ -100,6 +100,8 @@ OPENMP = ("libgomp", "libiomp5", "libomp")
 GENERATION = re.compile(r"^nvidia-(?P<name>nccl|cudnn|cusparselt|nvshmem)-cu(?P<cuda>\d+)$")
 """Wheels that lie in the same folder whatever CUDA they are for (RECORD files of both); the others have one of their
 own since CUDA 13."""
+ANY_GENERATION = re.compile(r"nvidia-[a-z-]{3,40}-cu(\d\d)\b")
+LOADED = Fix("See what asks for them", "python -m pip freeze | grep -i nvidia")
 OFF_PATH = Fix(
     "Run without the paths that put another copy first",
     "unset LD_LIBRARY_PATH LD_PRELOAD  # then start the training as before",
@@ -156,12 +158,34 @@ def _generations(
             f"{both} are both installed, and write the same files: which one is there depends on the order"
         )
     else:
+        yield from _of_another(wheels, torch)
         return
     unwanted = [name for names in shared for name in names if name not in pinned] if pinned else []
     fixes = [_again(python, distributions)]
     if unwanted:
         fixes.insert(0, _removal(" ".join(unwanted), python, distributions))
     yield check.found(message, severity=None if wrong else Severity.WARNING, fixes=fixes)
+
+
+def _of_another(wheels: list[Distribution], torch: Distribution | None) -> Iterator[Finding]:
+    """Note wheels of another CUDA than torch's, in folders of their own: torch does not load them, others may."""
+    asked = {match[1] for pin in (torch.pins if torch else []) if (match := ANY_GENERATION.match(pin))}
+    if torch is None or len(asked) != 1:
+        return
+    [cuda] = asked
+    others = [
+        wheel.name
+        for wheel in wheels
+        if wheel.location == torch.location
+        and (match := ANY_GENERATION.match(wheel.name.lower().replace("_", "-")))
+        and match[1] != cuda
+    ]
+    if others:
+        message = (
+            f"{listed(others, 3)} {'is' if len(others) == 1 else 'are'} of another CUDA than {cuda}, for which torch "
+            "asks: torch loads its own, and another package that loads these brings two into one process"
+        )
+        yield check.found(message, severity=Severity.NOTE, fixes=[LOADED])
 
 
 def _changed(

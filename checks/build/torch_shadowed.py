@@ -154,12 +154,14 @@ FRAME = re.compile(rf'File "(?P<path>(?![^"\n]*{INSTALLED})[^"\n]*[/\\](?P<modul
 OF_THE_LOADER = re.compile(
     r"cannot open shared object file|undefined symbol|version `|invalid ELF header|DLL load failed"
 )
+BY_SIGNAL = "killed by SIG"
 NEEDED_LATER = "secrets"
 COMPANIONS = ("torchvision", "torchaudio")
 RARELY_NEEDED = {
     *COMPANIONS,
     "test",
     "code",
+    "imp",
     "cmd",
     "pdb",
     "trace",
@@ -213,6 +215,8 @@ def _pretends(torch: Torch, own: Shadow | None) -> bool:
 
 def _met(torch: Torch) -> tuple[str, str] | None:
     """Return the module that is hidden and the file that hides it, where torch could not be imported."""
+    if torch.error is None and (torch.interrupted or "").startswith(BY_SIGNAL):
+        return None  # a file of Python's hangs or exits; a signal is a library's doing
     if torch.error is None:
         # It hangs, or ended the process: what has the name of a module that torch needs was run in its place.
         names = [s for s in torch.shadows if s.module not in RARELY_NEEDED]

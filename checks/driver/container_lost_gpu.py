@@ -76,6 +76,8 @@ def environment(host: Host, gpus: Gpus, driver: Driver | None, cuda: Cuda | None
         return
     if cuda is not None and cuda.init == 0:
         return
+    if driver is not None and any(not node.usable and node.open_to_all is False for node in driver.nodes):
+        return  # their mode keeps this user out, which is gpu-device-nodes
     # Without its GPUs a container has no NVML, or one that says "Driver Not Loaded".
     given = "the GPUs' nodes" if driver is not None and driver.nodes else "the driver's libraries"
     evidence = [Evidence(gpus.error or "Unknown Error", "NVML")]

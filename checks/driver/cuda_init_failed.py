@@ -185,6 +185,7 @@ check = Check(
         "fabric-manager-down",
         "fabric-state",
         "gpu-busy",
+        "gpu-confidential-mode",
         "gpu-device-nodes",
         "gpu-fell-off-bus",
         "gpu-missing",
@@ -245,7 +246,7 @@ def environment(
             evidence=[Evidence(cuda.library or "libcuda.so.1")],
             fixes=[LIBRARIES, SEE, REBOOT],
         )
-    elif _failed(cuda, launch) and (here or (pci and pci.usable) or _driven(cuda, driver)):
+    elif _failed(cuda, launch, gpus) and (here or (pci and pci.usable) or _driven(cuda, driver)):
         name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
         yield check.found(
             f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",
@@ -254,10 +255,13 @@ def environment(
         )
 
 
-def _failed(cuda: Cuda, launch: Launch | None) -> bool:
+def _failed(cuda: Cuda, launch: Launch | None, gpus: Gpus | None) -> bool:
     """Return whether cuInit gave an error that no other check tells of; one where the library is not known does not."""
-    if cuda.init == NO_DEVICE and launch is not None and launch.wants_no_gpu:
-        return False  # a container that was asked to have none
+    if cuda.init == NO_DEVICE and launch is not None:
+        visible = launch.variables.get("CUDA_VISIBLE_DEVICES")
+        hidden = visible is not None and gpus is not None and gpus.read and not gpus.chosen(visible)
+        if launch.wants_no_gpu or hidden:
+            return False  # a container that was asked to have none; a list that names none, as cuda-visible-devices says
     others = (STUB, MISMATCH) if cuda.library is None else (STUB, MISMATCH, FORWARD)
     return cuda.init not in (None, 0, *others)
 

@@ -108,6 +108,8 @@ def environment(
         raise CannotTell("neither NVML nor CUDA nor torch could be asked")
     waits = gpus is not None and gpus.fabric_waits
     said = _said(cuda, torch)
+    if gpus is not None and gpus.confidential and gpus.confidential_ready is False:
+        return  # what CUDA waits for is gpu-confidential-mode
     if not waits and _is_card(gpus, pci):
         return
     if not waits and said is None:

@@ -28,8 +28,10 @@ from gpudoctor.facts import Gpus, Pci
 check = Check(
     severity=Severity.WARNING,
     words_stand=True,
-    symptoms=[r"WARNING: infoROM is corrupted at gpu (?P<address>[0-9a-fA-F:.]{7,16})"],
-    message="the InfoROM of the GPU at <address> is corrupt: its counters of memory errors cannot be relied on",
+    symptoms=[
+        r"(?<!if )(?<!whether )(?<!when )\b[iI]nfoROM is corrupted(?: at gpu (?P<address>[0-9a-fA-F:.]{7,16}))?(?! ?\?)"
+    ],
+    message="the InfoROM of the GPU[ at <address>] is corrupt: its counters of memory errors cannot be relied on",
     fixes=[
         Fix(
             "On a cluster: send the administrators the node's name and this output; training may go on",

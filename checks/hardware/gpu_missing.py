@@ -32,6 +32,7 @@ says why the driver did not take a GPU.
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): what the driver says of a GPU that is lost
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -39,6 +40,8 @@ from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity,
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Slurm, Torch
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+JOB = re.compile(r"/job_\d+\b")
+"""The control group of a scheduler's job."""
 FULL_BOARDS = (1, 2, 4, 8, 16)
 """GPUs that a board with NVSwitches has, and the partitions that it is handed out in."""
 
@@ -132,8 +135,9 @@ def environment(
     found: list[Finding] = []
     if pci is not None and pci.gpus:
         found = _bus(pci, launch, share) or ([] if share else _driver(pci, gpus, log))
-        if not found and gpus is not None and not share:
+        if not found and gpus is not None and (not share or _handed_on(pci, driver, host, variables)):
             found = _nvml(pci, gpus, driver, log)
+        found = found or _passed_through(pci)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
         found = (
             _promised(gpus, launch)
@@ -186,6 +190,26 @@ def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:
         )
         return [check.found(message, fixes=[LEAVE_OUT, COMPARE, RESEAT])]
     return []
+
+
+def _handed_on(pci: Pci, driver: Driver | None, host: Host | None, variables: dict[str, str]) -> bool:
+    """Return whether a container was handed all GPUs of the machine: it has the node of each, and nobody names some."""
+    some = variables.get("NVIDIA_VISIBLE_DEVICES", "all") != "all" or "SLURM_JOB_ID" in variables
+    if some or host is None or not host.container or host.wsl or driver is None or JOB.search(pci.cgroup):
+        return False
+    return len([node for node in driver.gpu_nodes if node.usable]) >= len(pci.bound) > 1
+
+
+def _passed_through(pci: Pci) -> list[Finding]:
+    """Note GPUs that are kept for virtual machines, beside others of their model."""
+    held = [card for card in pci.gpus if card.driver == "vfio-pci"]
+    if not {card.device for card in held} & {card.device for card in pci.bound}:
+        return []
+    message = (
+        f"{_named(held)} {'is' if len(held) == 1 else 'are'} held by vfio-pci, for a virtual machine: "
+        f"{len(pci.bound)} of {count(len(pci.gpus), 'GPU')} are left for this system"
+    )
+    return [check.found(message, severity=Severity.NOTE, fixes=[COMPARE])]
 
 
 def _promised(gpus: Gpus, launch: Launch | None) -> list[Finding]:

@@ -121,7 +121,7 @@ def _severity(
     perhaps = Severity.NOTE if several and port.link_layer == "InfiniBand" else None
     if not active:
         meant = spans and port.link_layer == "InfiniBand"
-        looks = port.phys_state == "Polling" or len(siblings) > 1
+        looks = port.phys_state in ("Polling", "") or len(siblings) > 1  # ibv_devinfo does not tell
         if not served and port.link_layer == "InfiniBand" and looks:
             # a text that shows no GPU, and an adapter that looks for its other end, or several that carry nothing
             perhaps = Severity.NOTE

@@ -21,6 +21,8 @@ class DeviceNode(Struct, frozen=True, kw_only=True):
     writable: bool
     device: bool | None = None
     """It is a character device; a plain file of that name leads nowhere. ``None``: not known."""
+    open_to_all: bool | None = None
+    """Its mode lets everybody read and write it, so what keeps a user out is a control group. ``None``: not known."""
 
     @property
     def usable(self) -> bool:

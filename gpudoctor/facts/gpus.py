@@ -244,6 +244,8 @@ class Gpus(Struct, frozen=True, kw_only=True):
     """Confidential computing is on."""
     confidential_multi_gpu: str | None = None
     """``none``, ``protected_pcie`` or ``nvle`` where confidential computing is on."""
+    confidential_ready: bool | None = None
+    """The GPUs were set ready to take work, as attestation does, where confidential computing is on."""
     devices: list[Gpu] = []
     pairs: list[GpuPair] = []
     """Every pair of GPUs, where NVML tells how they are connected."""

@@ -35,7 +35,7 @@ _SIGNS = (
     "Max memory: ", " MB |", "river:", "river version", "Reasons", "FB Memory Usage", "GPU Reset Status", "Inforom",
     "==> ", "n_gids_found", "No IB devices", "node GUID", "Link encap", " UNKNOWN ", "apacity", "OOMKilled",
     "ulimit", "Filesystem ", "free -", "node 0 cpus", "NUMA node", "Storage Driver",
-    "slurmctld", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
+    "slurmctld", "No devices were found", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

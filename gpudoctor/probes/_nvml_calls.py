@@ -103,7 +103,15 @@ class Calls:
                 ("nvmlSystemGetConfComputeSettings", self._confidential),
                 ("nvmlSystemGetConfComputeState", lambda: self.nvml.nvmlSystemGetConfComputeState()),  # noqa: PLW0108 - may be absent
             ],
+            self._ready,
         )
+
+    def _ready(self, settings: Any) -> None:
+        """Ask, where it is on, whether the GPUs were set ready."""
+        if settings.ccFeature:
+            name = "nvmlSystemGetConfComputeGpusReadyState"
+            call = (name, lambda: self.nvml.nvmlSystemGetConfComputeGpusReadyState())  # noqa: PLW0108 - may be absent
+            self.questions.ask(None, "confidential ready", [call])
 
     def _confidential(self) -> Any:
         settings = self.nvml.c_nvmlSystemConfComputeSettings_v1_t()

@@ -8,6 +8,7 @@ from gpudoctor.facts import DeviceNode, Driver
 
 # "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 ..."; the open module says
 # "NVIDIA UNIX Open Kernel Module for x86_64  580.82.07  Release Build ..."
+EVERYBODY = 0o006
 VERSION = re.compile(r"\s(\d{3,}\.\d+(?:\.\d+)?)\s")
 
 
@@ -25,12 +26,20 @@ def probe(root: Path = Path("/")) -> Driver:
                 readable=os.access(node, os.R_OK),
                 writable=os.access(node, os.W_OK),
                 device=node.is_char_device(),
+                open_to_all=_mode(node) & EVERYBODY == EVERYBODY,
             )
             for node in sorted((root / "dev").glob("nvidia*"))
             if not node.is_dir()
         ],
         dxg=(root / "dev/dxg").exists(),
     )
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
 
 
 def _first_line(path: Path) -> str | None:

@@ -130,8 +130,10 @@ class _Node:
         if settings is None:
             return {}
         on = bool(settings.ccFeature)
+        ready = self.questions.get(None, "confidential ready")
         mode: int = getattr(settings, "multiGpuMode", len(MULTI_GPU))
         return {
             "confidential": on,
             "confidential_multi_gpu": MULTI_GPU[mode] if on and mode < len(MULTI_GPU) else None,
+            "confidential_ready": None if ready is None else bool(ready),
         }

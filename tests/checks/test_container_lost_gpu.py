@@ -69,6 +69,13 @@ def test_nodes_that_are_there_and_do_not_open():
         {"gpus": Gpus()},
         {"gpus": Gpus(error="Driver Not Loaded", error_code=9)},  # container-without-gpus
         {"cuda": Cuda(init=0)},
+        {
+            "gpus": Gpus(error="Insufficient Permissions", error_code=4),
+            "driver": Driver(
+                version="580.82.07",
+                nodes=[DeviceNode(path="/dev/nvidiactl", readable=False, writable=False, open_to_all=False)],
+            ),
+        },  # gpu-device-nodes
     ],
 )
 def test_environment_passed(facts):

@@ -168,6 +168,12 @@ def test_a_library_that_ends_the_process():
         {"cuda": Cuda(library="l", init=34), **HERE},  # cuda-stub-library
         {"cuda": Cuda(library="l", init=803), **HERE},  # driver-library-mismatch
         {
+            "cuda": Cuda(library="l", init=100),
+            "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "none"}),
+            "gpus": Gpus(devices=[Gpu(index=0, name="A100")]),
+            "driver": Driver(version="580.82.07"),
+        },  # cuda-visible-devices
+        {
             "cuda": Cuda(library="l", init=100)
         },  # a library without a driver: driver-not-loaded, or no GPU at all
         {"cuda": Cuda(error="cannot open")},

@@ -155,16 +155,22 @@ def test_two_copies_in_one_process():
         {"torch": torch("/a/torch/lib/libgomp.so.1", "/usr/lib/libgomp.so.1.0.0"), "distributions": wheels(OWN)},
         # sub-libraries are no copies
         {"torch": torch("/a/libcudnn.so.9", "/a/libcudnn_ops.so.9", "/a/libcublas.so.13", "/a/libcublasLt.so.13")},
-        # since CUDA 13 these have folders of their own
-        {
-            "torch": torch(NCCL),
-            "distributions": wheels(OWN, wheel("nvidia-cublas-cu12", "12.8", 5, path="/a"), wheel("nvidia-cublas", "13", 5, path="/b")),
-        },
     ],
 )  # fmt: skip
 def test_environment_passed(facts):
     result, found = run(**facts)
     assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_wheels_of_another_cuda_in_folders_of_their_own_are_a_note():
+    """Since CUDA 13 most of them have."""
+    other, own = (
+        wheel("nvidia-cublas-cu12", "12.8", 5, path="/a"),
+        wheel("nvidia-cublas", "13", 5, path="/b"),
+    )
+    _, [finding] = run(torch=torch(NCCL), distributions=wheels(OWN, other, own))
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("nvidia-cublas-cu12 is of another CUDA than 13")
 
 
 def test_a_file_that_somebody_wrote_over():

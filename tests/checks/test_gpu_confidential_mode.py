@@ -28,6 +28,13 @@ def test_found():
     assert finding.severity is Severity.ERROR
 
 
+def test_found_not_ready():
+    fields = {"confidential": True, "confidential_multi_gpu": "protected_pcie"}
+    _, [finding] = mode(TWO[:1], **fields, confidential_ready=False)
+    assert "were not set ready" in finding.message
+    assert mode(**fields, confidential_ready=True)[0].status is CheckStatus.PASSED
+
+
 def test_passes():
     one = Launch(variables={"CUDA_VISIBLE_DEVICES": "1"})
     for result, _ in (

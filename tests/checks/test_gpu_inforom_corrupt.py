@@ -12,7 +12,11 @@ EXAMPLES = {
     "WARNING: infoROM is corrupted at gpu 0000:41:00.0": (
         "the InfoROM of the GPU at 0000:41:00.0 is corrupt: its counters of memory errors cannot be relied on"
     ),
+    "nvidia-smi reports that infoROM is corrupted, training goes on": (
+        "the InfoROM of the GPU is corrupt: its counters of memory errors cannot be relied on"
+    ),
 }
+NOT_THIS = ["Exits with 14 if infoROM is corrupted"]
 
 
 def run(*devices, **facts):

@@ -92,6 +92,24 @@ def test_nvml_lists_fewer_than_the_bus_has():
     assert finding.message.startswith("the PCI bus has 4 GPUs and NVML lists 3: 0000:03:00.0 is missing")
 
 
+def test_a_container_that_was_handed_every_node():
+    """Of a share of the GPUs it has the nodes of these alone, or somebody named them."""
+    nodes = [*NODES, DeviceNode(path="/dev/nvidia3", readable=True, writable=True)]
+    facts = {"pci": BUS, "gpus": THREE, "host": Host(container="docker")}
+    _, [finding] = run(**facts, driver=Driver(version="580.82.07", nodes=nodes))
+    assert "NVML lists 3" in finding.message
+    some = Launch(variables={"NVIDIA_VISIBLE_DEVICES": "0,1,2"})
+    assert not run(**facts, driver=Driver(version="580.82.07", nodes=nodes), launch=some)[1]
+    assert not run(**facts, driver=Driver(version="580.82.07", nodes=NODES))[1]
+
+
+def test_a_gpu_of_a_virtual_machine_is_a_note():
+    held = Pci(nvidia=[*BUS.nvidia[:3], card(3, "vfio-pci")])
+    _, [finding] = run(pci=held, gpus=THREE, driver=LOADED)
+    assert finding.severity is Severity.NOTE
+    assert "0000:03:00.0 is held by vfio-pci" in finding.message
+
+
 def test_nvml_lists_none():
     _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"))
     assert "NVML lists 0" in finding.message
@@ -168,8 +186,6 @@ MIG = Gpus(devices=[gpu(0, mig=True), gpu(1, mig=False)])
         },
         # a sandbox whose /dev has some of the nodes only
         {"pci": BUS, "gpus": THREE, "driver": Driver(version="580.82.07", nodes=NODES)},
-        # vfio-pci hands it on to a virtual machine
-        {"pci": Pci(nvidia=[*BUS.nvidia[:3], card(3, "vfio-pci")]), "gpus": THREE, "driver": LOADED},
         {"pci": BUS, "gpus": Gpus(error="Driver Not Loaded", error_code=9), "driver": Driver()},
         {"pci": BUS, "gpus": Gpus(), "driver": LOADED},  # NVML told nothing
         {"pci": BUS, "gpus": Gpus(devices=THREE.devices, interrupted="no answer in 12 s"), "driver": LOADED},

@@ -108,3 +108,9 @@ def test_one_of_two_where_no_gpu_is_known_is_a_note() -> None:
     [finding] = run(infiniband=board(1, count=2))[1]
     assert finding.severity is Severity.NOTE
     assert run(infiniband=board(1, count=2, link_layer="Ethernet"))[1] == []
+
+
+def test_one_of_which_a_text_tells_the_state_alone_is_a_note() -> None:
+    """As ibv_devinfo does, of an adapter whose siblings were cut off."""
+    alone = Infiniband(devices=[device(0, **(DOWN | {"phys_state": ""}))])
+    assert [f.severity for f in run(infiniband=alone)[1]] == [Severity.NOTE]

@@ -250,6 +250,12 @@ def test_a_file_that_never_ends():
     assert "/home/me/queue.py" in finding.message
 
 
+def test_a_signal_is_a_librarys_doing():
+    hidden = Shadow(module="queue", path="/home/me/queue.py")
+    result, _ = run(Torch(interrupted="killed by SIGBUS", stage="import torch", shadows=[hidden]))
+    assert result.status is CheckStatus.PASSED
+
+
 def test_a_folder_is_renamed_as_a_whole():
     folder = Shadow(module="logging", path="/home/me/logging/__init__.py", loaded=True)
     error = Raised(type="AttributeError", message="module 'logging' has no attribute 'Filter'", traceback="")

@@ -439,6 +439,11 @@ GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)
 """
 
 
+def test_links_of_a_list_that_was_cut_are_not_known(facts_of):
+    first, second = facts_of(LINKS.replace("\t Link 1: 25 GB/s\n", "..."))["gpus"].devices
+    assert (first.nvlinks_active, second.nvlinks_active) == (1, None)
+
+
 @pytest.mark.parametrize("carry", [str, html.escape])
 def test_nvlinks(carry, facts_of):
     first, second = facts_of(carry(LINKS))["gpus"].devices
@@ -487,6 +492,14 @@ def test_the_more_specific_output_wins_and_another_machine_stays_out(facts_of):
     listed = "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n"
     (gpu,) = facts_of(f"{listed}\n{HEAD}{FIRST}\n{other}")["gpus"].devices
     assert (gpu.pci_address, gpu.name) == ("0000:07:00.0", "NVIDIA A100-SXM4-80GB")
+
+
+@pytest.mark.parametrize(
+    "said", ['`"No devices were found"`', "nvidia-smi says 'No devices were found' since then"]
+)
+def test_no_devices_in_a_sentence(said, facts_of):
+    gpus = facts_of(f"After a reboot:\n{said}\n")["gpus"]
+    assert (gpus.devices, gpus.error) == ([], None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@
      crash FUNCTION [GPU]      that function dereferences a null pointer
      delay MS                  each call takes that long
      slow FUNCTION MS          that function does
-     confidential ON MODE      nvmlSystemGetConfComputeSettings
+     confidential ON MODE READY     nvmlSystemGetConfComputeSettings, nvmlSystemGetConfComputeGpusReadyState
      pair A B LEVEL READ NV    topology level of two GPUs (10 ... 50), P2P status for reading and for NVLink
      gpu name=NVIDIA H100 80GB HBM3 uuid=GPU-... capability=9.0 memory=85899345920 used=1 pci=00000000:3B:00.0
          width=16/16 gen=4/5 nvlinks=18 links=18 mig=0 mode=0 temp=40 lost=0     (one line)
@@ -57,7 +57,7 @@ static struct { unsigned a, b, level; int read, nvlink; } pairs[256];
 static device gpus[MOST], instances[MOST][MIG_MOST];
 static unsigned order_count, gpu_count;
 static char driver[80];
-static int cuda, loaded, initialised, delay, confidential, confidential_mode;
+static int cuda, loaded, initialised, delay, confidential, confidential_mode, confidential_ready;
 static unsigned pair_count;
 
 /* nvmlInit_v2 and nvmlInitWithFlags are nvmlInit. */
@@ -72,7 +72,7 @@ static void load(void) {
     const char *path = getenv("NVML_SCENARIO");
     FILE *file = path ? fopen(path, "r") : NULL;
     loaded = 1, order_count = gpu_count = pair_count = 0;
-    cuda = 13000, delay = confidential = confidential_mode = 0;
+    cuda = 13000, delay = confidential = confidential_mode = 0, confidential_ready = 1;
     strcpy(driver, "580.82.07");
     while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\r\n")] = 0;
@@ -82,7 +82,7 @@ static void load(void) {
             continue;
         }
         if (sscanf(line, "delay %d", &delay) == 1) continue;
-        if (sscanf(line, "confidential %d %d", &confidential, &confidential_mode) >= 1) continue;
+        if (sscanf(line, "confidential %d %d %d", &confidential, &confidential_mode, &confidential_ready) >= 1) continue;
         if (pair_count < 256 && sscanf(line, "pair %u %u %u %d %d", &pairs[pair_count].a, &pairs[pair_count].b,
                 &pairs[pair_count].level, &pairs[pair_count].read, &pairs[pair_count].nvlink) == 5) {
             pair_count++;
@@ -492,6 +492,12 @@ int nvmlDeviceGetP2PStatus(device *first, device *second, unsigned kind, unsigne
 int nvmlSystemGetConfComputeSettings(confidential_settings *out) {
     ENTER();
     out->environment = 2, out->feature = (unsigned)confidential, out->several = (unsigned)confidential_mode;
+    return SUCCESS;
+}
+
+int nvmlSystemGetConfComputeGpusReadyState(unsigned *out) {
+    ENTER();
+    *out = (unsigned)confidential_ready;
     return SUCCESS;
 }
 

@@ -39,9 +39,12 @@ def test_device_nodes_are_listed_and_folders_are_not(tmp_path: Path) -> None:
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null"):
         write(tmp_path / "dev" / name)
     write(tmp_path / "dev/nvidia-caps/nvidia-cap1")
+    (tmp_path / "dev/nvidia0").chmod(0o666)
+    (tmp_path / "dev/nvidia1").chmod(0o660)
     nodes = probe(tmp_path).nodes
     assert [n.path for n in nodes] == ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"]
     assert all(n.readable and n.writable for n in nodes)
+    assert [n.open_to_all for n in nodes[1:3]] == [True, False]
 
 
 def test_wsl_counts_as_a_loaded_driver(tmp_path: Path) -> None:

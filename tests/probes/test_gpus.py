@@ -268,6 +268,7 @@ def test_every_fact_of_a_gpu(ask: Ask, with_gpus: Scenario) -> None:
     )
     gpus = gpus_of(ask("gpus"))
     assert (gpus.confidential, gpus.confidential_multi_gpu) == (True, "protected_pcie")
+    assert gpus.confidential_ready is True
     gpu = gpus.devices[0]
     assert (gpu.memory_bytes, gpu.memory_used_bytes, gpu.memory_reserved_bytes) == (81920, 4096, 512)
     assert gpu.pcie_replays == 7

@@ -21,6 +21,9 @@ _MOST = 64
 def read(lines: Iterable[str]) -> list[Gpu]:
     """Read the links below each GPU's line; a GPU without any line of a link has no links that are known.
 
+    Nor has one with fewer lines than another of its model: nvidia-smi prints those of inactive links too, so the list
+    was cut.
+
     ``GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-…)`` … ``Link 0: 25 GB/s`` … ``Link 1: <inactive>``
     """
     heads: dict[int, Gpu] = {}
@@ -46,8 +49,12 @@ def read(lines: Iterable[str]) -> list[Gpu]:
     for index, number, name, count in errors:
         if link := links.get(index, {}).get(number):
             links[index][number] = replace(link, **{name: count})
+    most: dict[str, int] = {}
+    for index, found in links.items():
+        most[heads[index].name] = max(most.get(heads[index].name, 0), len(found))
+    whole = {index for index, found in links.items() if len(found) == most[heads[index].name]}
     return [
-        _with_links(heads[index], list(links.get(index, {}).values())) for index in sorted({*links, *down})
+        _with_links(heads[index], list(links.get(index, {}).values())) for index in sorted({*whole, *down})
     ]
 
 

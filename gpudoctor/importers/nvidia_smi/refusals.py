@@ -26,6 +26,10 @@ _QUOTED_NOT_LOADED = re.compile(
     r"[\"'`](?P<error>NVIDIA-SMI has failed because it couldn.{1,3}t communicate with the NVIDIA driver)"
 )
 _NO_DEVICES = "No devices were found"
+# nvidia-smi says "No devices were found", in somebody's sentence or alone on its line
+_QUOTED_NO_DEVICES = re.compile(
+    r"(?:nvidia-smi\b.{0,120}|^[\s>*-]{0,8}`{0,3})[\"'`]No devices were found[\"'`]"
+)
 # "GPU 0000:0B:00.0: Unknown Error", "GPU0000:65:00.0: …", "GPU3: 0000:5F:00.0: …", "GPU2: Unknown Error"
 _HANDLE = re.compile(
     rf"Unable to determine the device handle for GPU ?(?:(?P<index>\d{{1,3}}): ?)?(?:{ADDRESS}: ?)?"
@@ -81,7 +85,7 @@ def read(lines: Iterable[str]) -> Refusal:
             and (other := _MISMATCH.search(line[:400]))
         ):
             refusal.error, refusal.error_code = other["error"], _CODES[other["error"].lower()]
-        elif line.startswith(_NO_DEVICES):
+        elif _NO_DEVICES in line and (line.startswith(_NO_DEVICES) or _QUOTED_NO_DEVICES.search(line[:2000])):
             refusal.no_devices = True
         elif line[:10].lower() == "unable to " and len(refusal.lost) < _MOST:
             _lost(refusal, line)
