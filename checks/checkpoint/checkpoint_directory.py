@@ -211,7 +211,11 @@ def _raced(script: Script) -> Iterator[Finding]:
         parents = (m for m in parents if not m.excluded(call))  # as where one process alone does it all
         if not all(_of_another_option(made, path.text) for made in parents):
             continue  # the parent makes it before there are ranks
-        if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
+        if (
+            (call.reached or "." in call.scope)
+            and of_several(script, call)
+            and same_for_all(script, path.value, path.text)
+        ):
             does = (
                 "looks for it and makes it: where two look at once, the second"
                 if looks

@@ -130,6 +130,20 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Runner:
+    def __init__(self, settings):
+        self.folder = settings["folder"]
+        if not os.path.isdir(self.folder):
+            os.makedirs(self.folder)  # <-
+
+    def build(self, model):
+        self.model = DDP(model)
+""",
+    """
 import torch
 from torch.utils.tensorboard import SummaryWriter
 

@@ -797,6 +797,37 @@ class Together(Alone):
         if dist.get_rank() == 0:
             super().save()
 """,
+    "a loop of its own, beside a file that trains with a library": """
+# file: finetune.py
+import torch
+import torch.distributed as dist
+from parts import pairs
+from privacy import private
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def train(model, optimizer, epochs):
+    loader = DataLoader(pairs, sampler=DistributedSampler(pairs))
+    model, optimizer, loader = private(model, optimizer, loader)
+    for epoch in range(epochs):
+        pass  # <- sampler-set-epoch at = DataLoader | loader.sampler.set_epoch(epoch)
+        for x, y in loader:
+            (model(x) - y).pow(2).mean().backward()
+            optimizer.step()
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    train(model, torch.optim.SGD(model.parameters(), lr=0.1), 3)
+    dist.destroy_process_group()
+# file: easy.py
+import lightning
+from parts import pairs
+from torch.utils.data import DataLoader, DistributedSampler
+
+def loader():
+    return DataLoader(pairs, sampler=DistributedSampler(pairs))
+""",
 }
 
 
