@@ -55,6 +55,7 @@ check = Check(
         ),
         r"error: command '[^'\n]{0,200}\b(?:nvcc|g?cc|[gc]\+\+|cl)(?:-\d+|\.exe)?' failed with exit (?:status|code) \d+",
         r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
+        r"^FAILED: \S{1,200}\.o\b",  # ninja's, above the command of the compiler
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
         Symptom(
             r"cannot find -l(?P<library>\w+)",

@@ -149,6 +149,7 @@ check = Check(
             r"\b(?:keeps?|stays?|waits?|waiting|remains?|runs?|loads?|same|like this) (?:\S+ ){0,4}(?P<said>for ?ever)\b",
             asked=True,
         ),
+        Symptom(r"\b(?:just|simply|suddenly|always|often|sometimes) (?P<said>freeze|hang)\b", asked=True),
         Symptom(r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b", asked=True),
     ],
     fixes=[

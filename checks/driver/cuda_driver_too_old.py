@@ -69,6 +69,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?",
+        r"^(?:[a-zA-Z]{1,6} ){0,3}system is too old \(found version (?P<found>\d+)\)",  # its end alone
         Symptom(
             r"CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver",
             unless=r"CUDA driver is a stub library|couldn't communicate with the NVIDIA driver|Found no NVIDIA driver",

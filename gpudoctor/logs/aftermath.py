@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.logs.chains import PASSED, Chains
+from gpudoctor.logs.cut_off import fragment
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
     ALIVE,
@@ -30,18 +31,16 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.pasted import beside_output, block_ends
+from gpudoctor.logs.pasted import beside_output, fences
 from gpudoctor.logs.raised import Raised
-from gpudoctor.logs.recurrence import DIGITS, Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import in_traceback
+from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
+from gpudoctor.logs.tracebacks import UNCAUGHT, in_traceback
 from gpudoctor.logs.wrapping import cut_width
 
-UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
-"""What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
 LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
-CUT_NAME = re.compile(r"(?:[a-z_]\w*\.){2,}\w*")
-"""The beginning of an exception's name, without the name."""
+WORDLESS = re.compile(r"[\W_]*$")
+"""A line without a letter or a number: a rule, or the dots of somebody who left something out."""
 SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
@@ -122,14 +121,15 @@ class Aftermath(Chains):
 
         What stands below that somebody wrote, or copied from elsewhere.
         """
-        at = bisect_right(self._blocks, place, key=lambda block: block[0]) - 1
-        inside = at >= 0 and place < self._blocks[at][1]
-        return self._blocks[at][1] if inside else len(self.lines)
+        at = bisect_right(self._fences, place)
+        # An odd number of marks: the first or the last was cut off, and each may be an end.
+        inside = at < len(self._fences) and (at % 2 == 1 or len(self._fences) % 2 == 1)
+        return self._fences[at] if inside else len(self.lines)
 
     @functools.cached_property
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Where the blocks of code of an issue begin and end."""
-        return block_ends(self.lines)
+    def _fences(self) -> list[int]:
+        """The places of the marks above and below the blocks of code of an issue."""
+        return fences(self.lines)
 
     @functools.cached_property
     def openings(self) -> Openings:
@@ -308,20 +308,8 @@ class Aftermath(Chains):
 
     @functools.cached_property
     def fragment(self) -> int:
-        """The place of the last line where it is the beginning of a line of a kind that stands above: a cut."""
-        said = [
-            place
-            for place, line in enumerate(self.lines[-MANY:], max(0, len(self.lines) - MANY))
-            if line.text
-        ]
-        if not said or self.lines[said[-1]].bar:
-            return -1
-        if CUT_NAME.fullmatch(self.lines[said[-1]].text):
-            return said[-1]
-        last = DIGITS.sub("#", self.lines[said[-1]].full.strip())
-        above = (DIGITS.sub("#", self.lines[place].full.strip()) for place in said[:-1])
-        longer = len(last) > 2 and any(len(row) > len(last) + 3 and row.startswith(last) for row in above)
-        return said[-1] if longer else -1
+        """The place of the last line where it was cut off; -1 where nothing shows that."""
+        return fragment(self.lines)
 
     def _ordinary(self, place: int) -> bool:
         """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
@@ -329,7 +317,7 @@ class Aftermath(Chains):
         text = line.text[:400]
         if place and self._cut(place - 1):
             return False  # the rest of the line above
-        if place == self.fragment or in_traceback(self.lines, place):
+        if place == self.fragment or in_traceback(self.lines, place) or WORDLESS.match(text):
             return False
         if place and self.lines[place - 1].text == REASON:
             return False

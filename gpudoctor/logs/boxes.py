@@ -8,7 +8,9 @@ BOTTOM = re.compile(r"^ *╰─+╯ *$")
 NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)")
 FILLED = re.compile(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{20,400}) │")
 """A row of a box that a path fills to its end."""
-WITHIN = re.compile(r" {0,4}│ (?P<body>\S.*?) *│")
+WITHIN = re.compile(r" {0,4}│ (?P<body>\S.*?) *(?:│|$)")
+BREAKS = re.compile(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{3,400}:\d+ in) +│")
+"""A row of a box in which there was no room for the function's name behind the line's number."""
 GOES_ON = re.compile(r"\S{0,400}:\d+ in \S")
 MOST_OF_PATH = 4
 """Rows that a path takes, at the most."""
@@ -35,6 +37,9 @@ def unbroken(rows: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def _framed(rows: Sequence[tuple[int, str]], at: int) -> tuple[tuple[int, str], int] | None:
     """Return the row of a frame whose path fills a row and goes on in the next, with the place of its last row."""
+    if (broken := BREAKS.match(rows[at][1])) is not None and at + 1 < len(rows):
+        rest = WITHIN.match(rows[at + 1][1])
+        return rest and ((rows[at][0], f"{broken[0][: broken.end('path')]} {rest['body']} │"), at + 1)
     path = FILLED.match(rows[at][1])
     for after in range(at + 1, min(at + MOST_OF_PATH, len(rows))) if path is not None else ():
         rest = WITHIN.match(rows[after][1])

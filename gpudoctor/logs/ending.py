@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.cut_off import begun_traceback, stack_alone
+from gpudoctor.logs.cut_off import begun_traceback, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
@@ -62,6 +62,10 @@ TELLING = late_pattern(
     r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|[Cc]ould not|"
     r"denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
 )
+MET = late_pattern(
+    r"\b(?:encountered|met|hit) (?:an? )?error\b|\b[Bb]roken pipe\b|\bConnection (?:reset|closed) by peer\b"
+)
+"""What a library warns of again and again that has lost the others."""
 NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
@@ -137,8 +141,12 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(whole.text[:500], [whole])
     if not course.got_somewhere and (stack := stack_alone(lines, last)) is not None:
         return Ending(f"a native stack, and not what was raised above it: {stack.text[:400]}", [stack])
+    if not (course.got_somewhere or course.raised) and (row := source_alone(lines)) is not None:
+        return Ending(f"a piece of a traceback: {row.text[:400]}", [row])
     if begun_traceback(lines):
-        return Ending("the log ends where a traceback begins", telling(lines))
+        return Ending("the log ends in the middle of a traceback", telling(lines))
+    if (again := _again_and_again(last)) is not None:
+        return Ending(again.text[:500], [again], certain=not course.got_somewhere)
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
@@ -164,6 +172,13 @@ def _left_in_the_middle(lines: Sequence[Line]) -> Ending | None:
     if not at:
         return None
     return Ending(f"it ended in the middle, at {at}: the shell's prompt stands below", own[-1:])
+
+
+def _again_and_again(last: Sequence[Line]) -> Line | None:
+    """Return the last line where the last lines all report the same error, of another time or peer each."""
+    rows = last[-ENOUGH:]
+    same = len(rows) == ENOUGH and len(shapes(line.text for line in rows)) == 1
+    return rows[-1] if same and MET.search(rows[-1].text, 0, 400) else None
 
 
 def _refused(lines: Sequence[Line]) -> Line | None:

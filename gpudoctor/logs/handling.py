@@ -28,7 +28,7 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.raised import Raised
+from gpudoctor.logs.raised import CUT_OFF, Raised
 from gpudoctor.logs.recurrence import counts_back, numbered, same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import HEADER
@@ -195,6 +195,8 @@ class Handling(Restarts):
         said = raised.told if raised is not None else line.text[: object_.start()] if object_ else ""
         if not said or (raised is not None and raised.wrapper) or self.marked(line):
             return False
+        if any(one.at_top and one.first > place and one.type == CUT_OFF for one in self.raised):
+            return False  # the program ended with what it told of
         texts = self.texts[line.name, line.who]
         below = [text for _, text in texts[bisect_right(texts, place, key=lambda row: row[0]) :]]
         if self.gave_in or any(LEFT.search(text, 0, 400) for text in [said, *below[-2:]]):

@@ -89,6 +89,7 @@ STATUS = late_pattern(
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
+    r"^\S{1,200}\.py FAILED *$|"
     # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
     r"^Killing subprocess \d|\bfailed to start\.?$|"
     # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
@@ -268,7 +269,8 @@ USAGE = late_pattern(r"^[Uu](?:sage|SAGE): \S")
 OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
 """How a line begins that goes on with a program's options."""
 FROM_C10 = late_pattern(
-    r"^frame #\d+: |^Exception raised from \w+ at |^\*\*\* Check failure stack|^@ +0x[0-9a-f]{6,} "
+    r"^frame #\d+: |^Exception raised from \w+ at |^\*\*\* Check failure stack|"
+    r"^(?:\S.{0,80} )?@ +0x[0-9a-f]{6,} "
 )
 """Where a C++ exception of torch was raised, and the stack above it; glog's words for the same."""
 SUMMARY = late_pattern(

@@ -51,7 +51,9 @@ def called(text: str, below: Sequence[Line], *, old: bool) -> Call | None:
     frame = IPYTHON.match(text)
     if frame is None:
         frame = IPYTHON_OLD.match(text)
-        old = old or (frame is not None and frame["link"] is not None)
+        row = next((row.text for row in below if row.text), "")
+        source = NUMBERED.match(row) or ARROW.match(row)
+        old = old or (frame is not None and (frame["link"] is not None or source is not None))
         if frame is None or not old:
             return None
     rows = itertools.takewhile(lambda line: not IPYTHON.match(line.text), below)

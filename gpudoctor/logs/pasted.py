@@ -56,7 +56,8 @@ ASKING = late_pattern(
 TROUBLE = late_pattern(
     r"\b(?:crash(?:es|ed|ing)?|fail(?:s|ed|ing)?|errors?|killed|dies|died|stops|stopped|not work(?:ing)?|"
     r"(?:doesn|don|didn)'t work|"
-    r"does not work|cannot|can't|unable to|exit code|OOM|out of memory|segfaults?)\b",
+    r"does not work|cannot|can't|unable to|exit code|OOM|out of memory|segfaults?)\b|"
+    r"\b(?:just|suddenly|simply|silently|abruptly|immediately|unexpectedly) (?:exit|stop|end|quit|terminat|clos)\w*",
     re.IGNORECASE,
 )
 """What somebody who asks for help says of a program that failed."""
@@ -116,10 +117,9 @@ def title(lines: Sequence[Line]) -> int:
     return first
 
 
-def block_ends(lines: Sequence[Line]) -> list[tuple[int, int]]:
-    """Return where each block of code of an issue begins and ends, the lines of its marks included."""
-    marks = [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
-    return list(zip(marks[::2], marks[1::2], strict=False))
+def fences(lines: Sequence[Line]) -> list[int]:
+    """Return the places of the marks that stand above and below each block of code of an issue."""
+    return [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
 
 
 def _prose(text: str) -> bool:

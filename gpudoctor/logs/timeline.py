@@ -36,7 +36,7 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.pasted import ASKING, PROMPT, title
-from gpudoctor.logs.raised import Frame, Raised
+from gpudoctor.logs.raised import CUT_OFF, Frame, Raised
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import in_traceback
 
@@ -271,6 +271,8 @@ class Timeline(Handling):
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
         raised = self.around(line, place)
+        if raised is not None and raised.type == CUT_OFF:
+            return False  # nothing stands below it, and what stands above is of something else
         first, last = (raised.first, max(place, raised.place)) if raised is not None else (place, place)
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])

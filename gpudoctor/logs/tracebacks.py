@@ -30,6 +30,11 @@ SOURCE = late_pattern(
     r"-{2,}> ?\d+ )"  # IPython's
 )
 BOX_SIDES = ("│", "|")
+UNCAUGHT = late_pattern(r"(?:^|:)\[rank\d+\]: ")
+"""What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
+RANKED = late_pattern(r"\[rank\d+\]: ")
+CUT_FRAME = late_pattern(r"^File \"(?:[^\"]*|[^\"]*\"[, a-z]{0,7}\d*)$")
+"""A frame that was cut off."""
 NUMBERED_ROW = late_pattern(r"^[│|] (?: {2,}|❱ +)\d+ ")
 """A line of source in a box of rich's, with its number; a table's row may look like it."""
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
@@ -183,6 +188,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     # One frame alone is a traceback's where a paste holds nothing but it and its source.
     whole = sum(bool(x.text) for x in lines) == 2
     alone = whole and len(below) == 1 and below[0].indent > lines[last_frame].indent
+    # So is one that torch marks as a rank's end, and one with which the log ends, or begins to.
+    marked = marked or (bool(frames) and (not below or RANKED.search(lines[last_frame].full) is not None))
+    marked = marked or (bool(below) and CUT_FRAME.match(below[-1].text) is not None)
     stopped = bool(notebook) or len(frames) > (0 if headed or marked or alone else 1)
     if first is not None and stopped and open_end and not _printed_again(frames, first, above):
         # The log ends, or was cut, before the line that names the exception.

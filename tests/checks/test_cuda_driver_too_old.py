@@ -37,6 +37,9 @@ KERNEL_LOG = (
 )
 EXAMPLES = {
     TORCH: "the driver supports CUDA 12.2 at most, and torch is built for a newer one: no GPU can be used",
+    "our system is too old (found version 12020). Please update": (
+        "the driver supports CUDA 12.2 at most, and torch is built for a newer one: no GPU can be used"
+    ),
     OLD_TORCH: (
         "the driver supports CUDA 9.1 at most, and torch is built for a newer one: no GPU can be used"
     ),

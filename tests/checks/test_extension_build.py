@@ -7,6 +7,7 @@ EXAMPLES = {
     "subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.": "an extension could not be compiled here: cl is missing",
     '2 errors detected in the compilation of "/tmp/tmpxft_000015ae_00000000-7_psa_cuda.cpp1.ii".': MESSAGE,
     "error: command '/usr/local/cuda/bin/nvcc' failed with exit status 2": MESSAGE,
+    "FAILED: multi_tensor.cuda.o ": MESSAGE,
     "error: command 'x86_64-linux-gnu-g++' failed with exit code 1": MESSAGE,
     "cc1plus: fatal error: cuda_runtime.h: No such file or directory": MESSAGE
     + ": cuda_runtime.h is missing",

@@ -128,6 +128,8 @@ EXAMPLES = {
     "after loading the model the training gets stuck.": PERSON,
     "stuck here, both GPUs at 100%": PERSON,
     "the bar keeps the same number for ever": PERSON,
+    "with `--gpus 0,1` and `--gpus 0,` it hangs at initializing the group": PERSON,
+    "The bar on two nodes simply freeze at the first epoch": PERSON,
     "If I use two GPUs, things just hang when the engine is made": PERSON,
     "and then nothing happens": PERSON,
 }

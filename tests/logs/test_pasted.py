@@ -100,3 +100,63 @@ def test_what_stands_below_a_block_of_code_is_no_output_of_its_program():
         is Severity.ERROR
     )
     assert explain(f"```\nstarting\n{RAISED}{TRAINED}{TRAINED}```\nand so on\n").worst() is not Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "The above exc",
+        "*** Check fail",
+        "torch.distributed.elastic.api:Sending process 77 clo",
+        "-- Process 5 te",
+        "WARNING:torch.dis",
+        "/srv/env/lib/python3.12/si",
+        "many_gpus.",
+        "[2026-01-0",
+        "....",
+        "=" * 30,
+    ],
+)
+def test_what_was_cut_off_below_an_error_is_no_program_that_goes_on(last):
+    assert explain(f"start\n{MEMORY}{last}\n").worst() is Severity.ERROR
+
+
+def test_a_whole_last_line_may_be_a_programs():
+    assert explain(f"start\n{MEMORY}/srv/out/weights.pt\n").worst() is not Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '    run(steps)\n  File "/srv/env/lib/python3.12/site-packages/torch/nn/modu',
+        '[rank3]:   File "/home/me/fit.py", line 9, in fit\n[rank3]:     loss.back',
+        "    116     check()\n--> 117     while not context.join():\n    118         pass",
+        "/opt/env/lib/trainer.py in _run(self, model)\n    916 \n    917         # dispatch\n--> 918         go()\n    919 ",
+        "│ /opt/env/lib/python3.9/site-packages/launch.py:567 in  │\n│ simple_launcher               │\n│ ❱  567 │   raise Fa",
+    ],
+)
+def test_a_piece_of_a_traceback_is_of_one_that_was_raised(piece):
+    assert explain(piece).worst() is Severity.ERROR
+
+
+def test_a_traceback_that_is_cut_off_was_not_got_over_by_what_stands_above():
+    skipped = "| WARNING: ran out of memory, skipping batch\n"
+    begun = 'Traceback (most recent call last):\n  File "fit.py", line 4, in <module>\n    main()\n'
+    assert explain(f"{skipped}{begun}").worst() is Severity.ERROR
+
+
+def test_a_mark_that_is_alone_may_be_the_end_of_a_block():
+    failed = f"    step()\n{MEMORY}```\nI have two GPUs:\nmemory 81559 MiB\n"
+    assert explain(failed).worst() is Severity.ERROR
+
+
+def test_what_a_library_warns_of_to_the_end_is_a_failure():
+    row = "[W tensorpipe_agent.cpp:726] RPC agent for 0 encountered error when reading from {}: sendmsg: Broken pipe\n"
+    lost = "".join(map(row.format, range(4)))
+    assert explain(lost).worst() is Severity.ERROR
+    assert explain(lost + TRAINED).worst() is None
+
+
+def test_a_program_that_just_exits_has_failed():
+    assert explain("The process just exits after this line, and I used two GPUs\n").worst() is Severity.ERROR
+    assert explain("It does not simply exit any more, all is well with two GPUs\n").worst() is None
