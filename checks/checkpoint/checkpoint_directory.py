@@ -155,9 +155,11 @@ FOLDER = [
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save into a folder of a fixed name, in a script that makes no folder."""
     yield from _raced(script)
-    making = [call for call in script.calls if makes_folders(call) and not _looks_elsewhere(script, call)]
+    saves = list(script.named("torch.save"))
+    made = [call for call in script.calls if makes_folders(call)] if saves else []
+    making = [call for call in made if not _looks_elsewhere(script, call)]
     said = set()
-    for call in script.named("torch.save"):
+    for call in saves:
         folder, fresh = folder_of(script, call.value("f"))
         if not folder or folder in said or _is_there(script, folder) or _left_open(script, call):
             continue
@@ -192,7 +194,9 @@ def _left_open(script: Script, call: Call) -> bool:
 def _raced(script: Script) -> Iterator[Finding]:
     """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
-    before = [c for c in script.calls if spawning and makes_folders(c) and not c.spawned and c.reached]
+    before = [
+        c for c in (script.calls if spawning else ()) if not c.spawned and c.reached and makes_folders(c)
+    ]
     for call in [*script.named("os.makedirs", "os.mkdir"), *script.methods("mkdir")]:
         path = next(iter(call.arguments.values()), None)
         if not call.name.startswith("os."):

@@ -161,9 +161,7 @@ ALLOWED = ("state_dict", "eval", "parameters", "named_parameters", "__call__", "
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Objects that go into a file which is then read by default, or a file that is read so and used as a module."""
-    if any(
-        call.method == "__setitem__" and call.value("key").literal == "weights_only" for call in script.calls
-    ):
+    if any(call.value("key").literal == "weights_only" for call in script.methods("__setitem__")):
         return  # what torch.load is given is put together elsewhere
     if UNSAFE_LOADS in script.spelled:
         return
@@ -171,7 +169,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from saved(script, list(read.values()))
     yield from settings_read(script, read)
     yield from states_read(script, read)
-    for call in script.calls:
+    for call in script.calls if read else ():
         thing = script.thing(call.receiver)
         loaded = script.thing(
             call.receiver, "checkpoint"
@@ -195,7 +193,7 @@ def code(script: Script) -> Iterator[Finding]:
 
 def settings_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
     """Report a file of which an entry is used as an object of settings: no dictionary and no tensor has such attributes."""
-    for call in script.calls:
+    for call in script.calls if read else ():
         entry = call.receiver
         if call.name == "vars":
             entry = next((argument.value for argument in call.arguments.values()), UNKNOWN)

@@ -62,9 +62,9 @@ def code(script: Script) -> Iterator[Finding]:
     yield from of_forward(script)
     yield from handed_over(script)
     added: dict[tuple[str, str], Call] = {}
-    for call in script.calls:
+    for call in script.methods("__setitem__"):
         condition = next((c for c in call.conditions if c.by_rank or (c.from_data and c.kind == "if")), None)
-        if call.method == "__setitem__" and condition is not None and call.value("key").is_literal:
+        if condition is not None and call.value("key").is_literal:
             added.setdefault((call.scope, call.name.rpartition(".")[0]), call)
     if not added:
         return
@@ -84,10 +84,11 @@ def code(script: Script) -> Iterator[Finding]:
 
 def handed_over(script: Script) -> Iterator[Finding]:
     """Report a dictionary that has other entries on some ranks and goes to a function that reduces all of them."""
-    gone = [
-        call for call in script.calls if call.method in ("items", "keys", "values") or call.name == "<loop>"
-    ]
-    for call in gone:
+    gone = [call for method in ("items", "keys", "values") for call in script.methods(method)]
+    gone = [*gone, *script.named("<loop>")]
+    for call in sorted(gone, key=lambda call: call.number):
+        if call.receiver.known is not Known.CHOICE:
+            continue
         keys = [set(v.literal) for v in call.receiver.possible() if v.known is Known.MAPPING and v.literal]
         uneven = call.receiver.by_rank or call.receiver.from_data
         if not uneven or len(keys) < 2 or call.rank_conditions:

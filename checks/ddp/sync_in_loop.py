@@ -43,11 +43,14 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """What waits for the GPU in every step of a training loop."""
+    steps = {loop.place for call in script.methods("backward") for loop in _around(call)}
+    engines = next(script.named("ignite.engine.Engine"), None)
+    if not steps and engines is None:
+        return
     if not script.frameworks and not any(_on_gpu(call) for call in script.calls):
         return
-    steps = {loop.place for call in script.methods("backward") for loop in _around(call)}
     yield from _in_engine(script)
-    for call in script.calls:
+    for call in script.calls if steps else ():
         if not call.loops or call.loops[-1].place not in steps or not _each_step(call):
             continue
         if _asks_for_number(call) or call.name == "torch.cuda.synchronize" or _shows(call):

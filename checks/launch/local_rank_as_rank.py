@@ -87,8 +87,8 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[COUNTED],
             )
-    choosing = [call for call in script.calls if _chooses(call)]
-    choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
+    setting = (call for call in script.named("torch.cuda.set_device") if _global(call.value("device")))
+    choosing = [*setting, *sorted(_others(script), key=lambda call: call.number)]
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
         several = (
@@ -118,6 +118,7 @@ def _numbered(script: Script) -> Iterator[Call]:
     told = (
         replace(c, arguments={**c.arguments, "rank": c.arguments[rank], "num_replicas": c.arguments[size]})
         for c in script.calls
+        if not SHARES.isdisjoint(c.arguments)
         for rank, size in SHARING
         if rank in c.arguments and size in c.arguments and c.name not in GLOBAL
         if size != "world_size" or OF_DATA.search(c.name)  # settings hold both, too
@@ -146,6 +147,7 @@ SHARING = (
     ("cur_shard", "shard_count"),
 )
 """The names by which samplers and readers of data are told which share is this rank's, and of how many."""
+SHARES = frozenset(size for _, size in SHARING)
 OF_DATA = re.compile(r"data|sampl|split|shard|partition|loader|pipe", re.I)
 STRIDES = ("<every nth>", "range")
 """What takes every n-th sample from a number on."""
@@ -164,13 +166,13 @@ def _over_machines(script: Script, group: Call) -> str | None:
     return group.arguments["world_size"].text if given else None
 
 
-def _chooses(call: Call) -> bool:
-    """Return whether a call chooses a GPU by the global rank."""
-    if call.name == "torch.nn.parallel.DistributedDataParallel":
-        return any(_global_in(call.value(name)) for name in OF_DDP)
-    return _global(call.value("device")) and (
-        call.name == "torch.cuda.set_device" or call.method in ("cuda", "to")
-    )
+def _others(script: Script) -> Iterator[Call]:
+    """Yield what else than set_device chooses a GPU by the global rank."""
+    for call in script.named("torch.nn.parallel.DistributedDataParallel"):
+        if any(_global_in(call.value(name)) for name in OF_DDP):
+            yield call
+    for method in ("cuda", "to"):
+        yield from (call for call in script.methods(method) if _global(call.value("device")))
 
 
 def _global(device: Value) -> bool:

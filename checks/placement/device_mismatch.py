@@ -122,7 +122,8 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A tensor that a module keeps and that does not move with it; a model and its input on two GPUs by number."""
-    moved = {script.things[n].type for call in script.calls if places(call) for n in call.receiver.things}
+    moving = (call for method in ("cuda", "to") for call in script.methods(method) if places(call))
+    moved = {script.things[n].type for call in moving for n in call.receiver.things}
     for item in script.classes:
         if item.name in moved:
             yield from left_behind(script, item)
@@ -150,8 +151,8 @@ def left_behind(script: Script, item: ModuleClass) -> Iterator[Finding]:
     """Report tensors that ``__init__`` keeps as plain attributes and forward computes with where they are."""
     made = {
         (call.place.line, call.name): call
-        for call in script.calls
-        if call.name in FACTORIES and call.of_class(item.name, "__init__")
+        for call in script.named(*FACTORIES)
+        if call.of_class(item.name, "__init__")
     }
     written = {attribute.name for attribute in item.written_in_forward}
     for attribute in item.attributes:
@@ -215,12 +216,13 @@ def of_all_ranks(script: Script) -> Iterator[Finding]:
         if (made := script.made_by(t)) and _of_rank(made.value("device_ids"))
     }
     for call in script.calls:
-        given = list(call.arguments.values())
-        fixed = next((a for a in given if input_gpu(script, a) is not None), None)
         engine = script.thing(call.receiver) if call.method == "__call__" else None
         of_engine = engine is not None and engine.type == "deepspeed.DeepSpeedEngine"
-        of_loss = _loss(script, call) and any(_returned_by(script, a.value, own) for a in given)
-        if fixed is not None and call.reached and (of_engine or of_loss):
+        if not (of_engine or _loss(script, call)) or not call.reached:
+            continue
+        given = list(call.arguments.values())
+        fixed = next((a for a in given if input_gpu(script, a) is not None), None)
+        if fixed is not None and (of_engine or any(_returned_by(script, a.value, own) for a in given)):
             yield check.found(
                 f"`{fixed.text}` is on GPU {input_gpu(script, fixed)} on every rank, and the model on the rank's own GPU",
                 location=script.calls[fixed.value.made].place,

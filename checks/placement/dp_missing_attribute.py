@@ -110,11 +110,11 @@ def code(script: Script) -> Iterator[Finding]:
     yield from _of_one_gpu(script)
     given = {
         call.name.split(".")[-2]
-        for call in script.calls
-        if call.method == "__set__" and script.thing(call.receiver, "dp", "ddp")
+        for call in script.methods("__set__")
+        if script.thing(call.receiver, "dp", "ddp")
     }
     said = set()
-    for call in script.calls:
+    for call in script.calls if any(True for _ in script.of_kind("dp", "ddp")) else ():
         if call.receiver.known is not Known.THING or "try" in call.contexts:
             continue
         wrapper = script.thing(call.receiver, "dp", "ddp")

@@ -354,6 +354,8 @@ class Script(Struct, frozen=True, kw_only=True):
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""
     index: dict[str, list[Call]] = {}
     """The calls by full name, and by ``*.method``; made when it is first asked for, as sixty checks ask."""
+    selected: dict[str, list[Call]] = {}
+    """Calls that a function of these facts has chosen from all, by its name: several checks ask for the same ones."""
 
     def _by(self, key: str) -> list[Call]:
         if not self.index:

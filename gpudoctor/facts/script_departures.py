@@ -152,9 +152,10 @@ def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
 def _named(way: Exit) -> list[Condition]:
     """Return the tests for one rank around a return that stands under a test of another kind; empty for all else."""
     last = way.conditions[-1] if way.kind == "return" and way.conditions else None
-    if last is None or last.early or last.kind != "if" or last.by_rank or _of_size(way):
+    if last is None or last.early or last.kind != "if" or last.by_rank:
         return []
-    return [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
+    named = [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
+    return [] if _of_size(way) else named
 
 
 def _of_size(way: Exit) -> bool:

@@ -52,6 +52,12 @@ WITHOUT_OTHERS = ("group", "process_group", "pg", "no_dist")
 
 def joined(script: Script) -> list[Call]:
     """Return the calls for which every rank has to come: collectives of all ranks, and what contains them."""
+    if "joined" not in script.selected:
+        script.selected["joined"] = _joined(script)
+    return script.selected["joined"]
+
+
+def _joined(script: Script) -> list[Call]:
     shards = sharded(script)
     forwards = _forwards(script, shards)
     buffered = frozenset(thing.number for thing in script.of_kind("ddp") if _with_buffers(script, thing))
