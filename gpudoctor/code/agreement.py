@@ -22,7 +22,7 @@ def agreed(frame: Frame, node: ast.expr) -> None:
         holder = frame.program.evaluate(frame, node.value)
         held = frame.program.heap.get((holder.thing, node.attr))
         if held is not None:
-            frame.program.heap[holder.thing, node.attr] = same(held)
+            frame.program.hold(holder.thing, node.attr, same(held))
 
 
 def same(value: Value) -> Value:

@@ -75,7 +75,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
     elif isinstance(target, ast.Attribute):
         holder = evaluate(frame, target.value)
         for thing in holder.things:
-            frame.program.heap[thing, target.attr] = _decided(frame, value)
+            frame.program.hold(thing, target.attr, _decided(frame, value))
         if not holder.things and holder.known is not Known.SYMBOL:
             frame.program.escape(value)
         if not quiet:
@@ -88,7 +88,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
     elif isinstance(target, ast.Subscript):
         holder, key = evaluate(frame, target.value), evaluate(frame, target.slice)
         for thing in holder.things:
-            frame.program.heap[thing, f"[{key.literal!r}]"] = value
+            frame.program.hold(thing, f"[{key.literal!r}]", value)
         if key.is_literal and isinstance(key.literal, (str, int)):
             filled(frame, target.value, holder, {key.literal: value})
         elif holder.known is Known.MAPPING:

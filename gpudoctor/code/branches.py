@@ -8,12 +8,10 @@ from msgspec.structs import replace
 from gpudoctor.code.arithmetic import compared, present, tested
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.once import is_made, made_once, settled
-from gpudoctor.code.program import Frame, one_of
+from gpudoctor.code.program import Frame, Heap, one_of
 from gpudoctor.code.settled import narrowed, settle
 from gpudoctor.code.unwrapping import is_wrapped, taken_out
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
-
-Heap = dict[tuple[int, str], Value]
 
 
 def branch(frame: Frame, node: ast.If) -> bool:
@@ -46,7 +44,7 @@ def _branches(frame: Frame, node: ast.If) -> bool:
         left = program.execute(frame, node.body if wrapped else node.orelse)
         frame.conditions = outside
         return left
-    names, heap = dict(frame.names), dict(program.heap)
+    names, heap = dict(frame.names), program.keep()
     decided = narrowed(frame, text, value)
     frame.names.update((name, sides.then) for name, sides in decided.items())
     frame.conditions = (*outside, condition)
@@ -54,18 +52,21 @@ def _branches(frame: Frame, node: ast.If) -> bool:
     after = frame.last_conditions[len(outside) + 1 :]
     then, frame.names = frame.names, dict(names)
     frame.names.update((name, sides.otherwise) for name, sides in decided.items())
-    then_heap, program.heap = program.heap, dict(heap)
+    then_heap = program.keep()
+    program.go_back(heap)
     frame.conditions = (*outside, opposite)
     left_otherwise = program.execute(frame, node.orelse)
     if left != left_otherwise:
         after = frame.last_conditions[len(outside) + 1 :] if left else after
         _stays(frame, node.test, outside, opposite if left else condition, after)
         if left_otherwise:
-            frame.names, program.heap = then, then_heap
+            frame.names = then
+            program.go_back(then_heap)
     else:
         frame.conditions = outside
         if kind == "main":
-            frame.names, program.heap = then, then_heap
+            frame.names = then
+            program.go_back(then_heap)
         else:
             several = SEVERAL.fullmatch(text) is not None
             for name, sides in decided.items():
@@ -74,7 +75,8 @@ def _branches(frame: Frame, node: ast.If) -> bool:
             otherwise = frame.names
             frame.names = _merged(frame, names, then, otherwise, value, several=several)
             settle(frame, text, value, {**names, **then}, {**names, **otherwise})
-            program.heap = _either(heap, then_heap, program.heap, value)
+            if then_heap is not program.heap:
+                program.go_back(_either(heap, then_heap, program.heap, value))
     return left and left_otherwise
 
 

@@ -79,11 +79,11 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
     if receiver.thing >= 0 and program.things[receiver.thing].kind == "object":
         by_some = any(test.by_rank and not test.early for test in frame.conditions)
         if by_some or any(of_some(argument) for argument in arguments.values()):
-            program.heap[receiver.thing, TOLD] = FLAG
+            program.hold(receiver.thing, TOLD, FLAG)
 
 
 def _kept(frame: Frame, number: int) -> None:
     """Note that an object that is not known was given this rank's numbers: what it says later comes from them."""
     thing = frame.program.things[number]
     if thing.kind == "object" and not thing.type.startswith(_METRICS):
-        frame.program.heap[number, HOLDS] = Value(from_data=True)
+        frame.program.hold(number, HOLDS, Value(from_data=True))

@@ -69,7 +69,7 @@ def made(
     ):
         new = program.thing("object", name, frame.place(node))
         if name.startswith("torch.distributions.") and any(a.value.from_data for a in arguments.values()):
-            program.heap[new.thing, HOLDS] = Value(from_data=True)  # what is drawn of it is this rank's own
+            program.hold(new.thing, HOLDS, Value(from_data=True))  # what is drawn of it is this rank's own
         return new
     if not what:
         return None

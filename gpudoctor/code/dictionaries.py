@@ -91,7 +91,7 @@ def _bound(frame: Frame, target: ast.expr, value: Value) -> None:
         frame.bind(target.id, value)
     elif isinstance(target, ast.Attribute):
         for thing in frame.program.evaluate(frame, target.value).things:
-            frame.program.heap[thing, target.attr] = value
+            frame.program.hold(thing, target.attr, value)
 
 
 def spread(frame: Frame, node: ast.expr, value: Value) -> dict[str, Argument]:
@@ -112,7 +112,7 @@ def spread(frame: Frame, node: ast.expr, value: Value) -> dict[str, Argument]:
 def fields(frame: Frame, thing: int, held: dict[str, Value]) -> None:
     """Give an object the attributes that something hands it by name."""
     for name, value in held.items():
-        frame.program.heap[thing, name] = value
+        frame.program.hold(thing, name, value)
 
 
 def set_by_name(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> bool:
@@ -120,7 +120,7 @@ def set_by_name(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Ar
     values = [argument.value for argument in arguments.values()]
     if name == "setattr" and len(values) == 3 and isinstance(values[1].literal, str):
         for thing in values[0].things:
-            frame.program.heap[thing, values[1].literal] = values[2]
+            frame.program.hold(thing, values[1].literal, values[2])
         return bool(values[0].things)
     called = node.func
     holder = called.value if isinstance(called, ast.Attribute) and called.attr == "update" else None

@@ -80,11 +80,12 @@ def _called_after(function: Function, outcome: Value) -> Value:
 
 def _rejoin(frame: Frame) -> None:
     """Give attributes what they hold after a function that may be left before its end: either value."""
-    after = frame.program.heap
-    for heap in frame.heaps:
+    program = frame.program
+    for heap in {id(heap): heap for heap in frame.heaps}.values():
+        after = program.heap
         if heap is not after:
             for key, value in [(key, value) for key, value in heap.items() if after.get(key) is not value]:
-                after[key] = either(after.get(key), value)
+                program.hold(*key, either(after.get(key), value))
 
 
 _ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")

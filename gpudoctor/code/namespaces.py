@@ -38,8 +38,8 @@ def _namespace(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Arg
     if first is not None and known(first.value):
         held = {**dict(zip(first.value.literal, first.value.items, strict=True)), **held}
     for key, value in held.items():
-        frame.program.heap[made.thing, str(key)] = value
-        frame.program.heap[made.thing, f"[{key!r}]"] = value
+        frame.program.hold(made.thing, str(key), value)
+        frame.program.hold(made.thing, f"[{key!r}]", value)
     return made
 
 

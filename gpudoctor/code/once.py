@@ -51,7 +51,7 @@ def settled(frame: Frame, asked: ast.Name | ast.Attribute) -> None:
     for thing in frame.program.evaluate(frame, asked.value).things:
         held = frame.program.heap.get((thing, asked.attr))
         if held is not None:
-            frame.program.heap[thing, asked.attr] = _made(held)
+            frame.program.hold(thing, asked.attr, _made(held))
 
 
 def _made(value: Value) -> Value:

@@ -90,7 +90,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
             )
         frame.returned.append(value)
     if len(frame.conditions) > frame.base:
-        frame.heaps.append(frame.program.heap)
+        frame.heaps.append(frame.program.keep())
     frame.leave("return", node, value)
     return True
 
