@@ -232,8 +232,9 @@ def _asked_for_the_setup(script: Script) -> Iterator[Finding]:
         return
     for asked in script.named(*NEEDING):
         for call in script.calls[asked.number + 1 :]:
-            given = any(argument.value.text == asked.method for argument in call.arguments.values())
-            if given and call.method.lower() in SETTING_UP and call.scope == asked.scope:
+            if call.method.lower() not in SETTING_UP or call.scope != asked.scope:
+                continue
+            if any(argument.value.text == asked.method for argument in call.arguments.values()):
                 yield check.found(
                     f"{asked.text} asks the process group for the rank, and only {call.text}() in line {call.place} is "
                     "to make that group",

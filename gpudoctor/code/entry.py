@@ -3,7 +3,7 @@
 import ast
 
 from gpudoctor.code.configurations import CONFIGURATIONS
-from gpudoctor.code.definitions import File, Function
+from gpudoctor.code.definitions import File, Function, nodes
 from gpudoctor.code.environment_variables import named_value
 
 STARTING = frozenset({"init_process_group", "spawn", "init_distributed_mode", "init_distributed"})
@@ -73,7 +73,7 @@ LOOP = "<loop>"
 def _identifiers(node: ast.AST) -> frozenset[str]:
     """Return the names and attributes that stand in a definition, and whether a loop does."""
     found = set()
-    for inner in ast.walk(node):
+    for inner in nodes(node):
         if isinstance(inner, ast.Name):
             found.add(inner.id)
         elif isinstance(inner, ast.Attribute):

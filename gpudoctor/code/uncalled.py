@@ -6,7 +6,7 @@ import re
 from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of
-from gpudoctor.code.definitions import Class, Function
+from gpudoctor.code.definitions import Class, Function, nodes
 from gpudoctor.code.entry import STARTING, entry
 from gpudoctor.code.following import follow
 from gpudoctor.code.names import ancestors, method_of
@@ -137,7 +137,7 @@ def _wraps(method: Function) -> bool:
         return False
     return any(
         "Parallel" in (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))
-        for node in ast.walk(method.node)
+        for node in nodes(method.node)
     )
 
 

@@ -155,7 +155,7 @@ def _named(way: Exit) -> list[Condition]:
     if last is None or last.early or last.kind != "if" or last.by_rank:
         return []
     named = [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
-    return [] if _of_size(way) else named
+    return named if named and not _of_size(way) else []
 
 
 def _of_size(way: Exit) -> bool:
