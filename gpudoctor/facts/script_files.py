@@ -86,6 +86,8 @@ def of_several(script: Script, call: Call) -> bool:
             return False
     elif script.frameworks and script.process_group is None:
         return False
+    if not call.reached and _shares_out(script, call):
+        return not any(_single(condition) or _of_tpus(condition) for condition in call.conditions)
     making = _making(script, call)
     others = any(other.name in MAKING for other in script.calls)
     if not making and (others or not (_sampled(script) or script.launched)):
@@ -165,6 +167,22 @@ def _sampled(script: Script) -> bool:
     samplers = [s for s in script.of_kind("sampler") if s.type == "torch.utils.data.DistributedSampler"]
     made = [script.made_by(sampler) for sampler in samplers if sampler.place.path == script.path]
     return any(m is not None and m.reached and all(c.kind == "main" for c in m.conditions) for m in made)
+
+
+def _shares_out(script: Script, call: Call) -> bool:
+    """Return whether the function in which a call stands shares data out among the ranks: each of them runs it."""
+    made = [script.made_by(thing) for thing in script.of_kind("sampler") if thing.type == SHARING]
+    return any(
+        other is not None
+        and (other.scope, other.place.path) == (call.scope, call.place.path)
+        and other.scope != "<module>"
+        and not any(test.impossible for test in other.conditions)
+        and not other.excluded(call)
+        for other in made
+    )
+
+
+SHARING = "torch.utils.data.DistributedSampler"
 
 
 def _for_one(call: Call) -> bool:

@@ -69,6 +69,17 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+from launch import world_size
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision.datasets import MNIST
+
+class Digits(DataLoader):
+    def __init__(self, folder, size):
+        pictures = MNIST(folder, download=True)  # <-
+        sampler = DistributedSampler(pictures, shuffle=False) if world_size() > 1 else None
+        super().__init__(pictures, batch_size=size, sampler=sampler)
+""",
+    """
 import os
 import torch
 from torchvision import datasets
