@@ -95,8 +95,9 @@ check = Check(
         rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]*\w)",  # pip
         rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
         rf"VersionConflict: \(torch (?P<found>[\w.+]*\w) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
-        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you|\S{{0,9}} and a supported device)",
+        rf"\b(?:[Rr]equires?|[Nn]eeds|[Ee]xpects|[Dd]epends on) (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you|\S{{0,9}} and a supported device)",
         rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
+        rf"\b(?:PyTorch|[Tt]orch)(?: version)? (?:must|should|has to) be (?:>=|>|at least|newer than) ?{VERSION}",
         rf"require users to upgrade torch to at least {VERSION}",
         r"Your [Pp]y[Tt]orch (version|installation) (is|may be) too old",
         r"requires a newer version of PyTorch",

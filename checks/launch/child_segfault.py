@@ -40,6 +40,8 @@ OWN = (
     r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
     r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
 )
+# and its list of them all, where it had not killed the others
+LIST = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}"
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
@@ -62,6 +64,7 @@ check = Check(
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
         rf"\breturn code = {CODE}",
         rf"{OWN}{CODE}",
+        rf"{LIST}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
         rf"died with <Signals\.{SIGNAL}",
         rf"returned non-zero exit status {CODE}",

@@ -47,6 +47,9 @@ OWN = (
     r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
     r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
 )
+# and its list of them all: what it killed itself stands beside another failure
+LIST = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}(?:(?:\w+['\"]?: ?)?(?:0|-15)\b[, ]{1,2}){0,64}(?:\w+['\"]?: ?)?"
+REST = r"(?:[, ]{1,2}(?:\w+['\"]?: ?)?(?:0|-15|-9|137)\b){0,64}[\])}]"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 UNDER_SLURM = Fix(
@@ -127,6 +130,7 @@ check = Check(
         Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
         Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
         Symptom(rf"{OWN}(?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(rf"{LIST}(?P<signal>-9|137){REST}", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
         # written over the beginning of a counter's line, which was longer

@@ -25,6 +25,7 @@ from gpudoctor.logs.line_kinds import (
     REPR,
     RESULT,
     SETTLED,
+    STATUS,
     SUCCEEDED,
     THREAD,
     TRYING,
@@ -201,7 +202,7 @@ class Timeline(Handling):
         last = min(self._last_said, self.until(place))
         below = self.goes_on(line) and place < last and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
-        below = below and not self.task_ended(line, place)
+        below = below and not (self.task_ended(line, place) or self._stopped_below(place))
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
@@ -214,6 +215,12 @@ class Timeline(Handling):
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    def _stopped_below(self, place: int) -> bool:
+        """Return whether who started a program says below a failure that it left with one, and no result follows."""
+        texts = [x.text[:400] for x in self.lines[place + 1 :] if x.text and not NOISE.search(x.text)]
+        left = [at for at, text in enumerate(texts) if STATUS.search(text) and not SETTLED.search(text)]
+        return bool(left) and not any(is_result(text, beyond_doubt=True) for text in texts[left[-1] + 1 :])
 
     @functools.cached_property
     def got_somewhere(self) -> bool:

@@ -21,6 +21,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "return codes: [0, -11]": "a worker crashed in native code, exit code -11",
     "worker 2 (pid 4711) died with exit code -11": "a worker (rank 2) crashed in native code, exit code -11",
     "Windows fatal exception: access violation": "a worker crashed in native code: Windows fatal exception",
     "Unhandled exception caught in c10/util/AbortHandler.h": "a worker crashed in native code: Unhandled exception",
@@ -109,6 +110,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "return codes: [0, 1]",
     "worker 2 (pid 4711) exited with code 1",
     "=   EXIT CODE: 9",
     "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",

@@ -17,6 +17,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "[launch] exit codes: {0: 0, 1: -9}": "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "[launch] rank 0 exited with code -9": "a process of rank 0 was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Killedg in train batch: 127687 / 263115": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
     "After some minutes I see simply 'Killed' and no more": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",
@@ -183,6 +184,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "[launch] exit codes: [3, -9, -9]",
     "    return getattr(self._store, store_op)(*args, **kwargs)\nMemoryError: std::bad_alloc",
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of which 1.19 GiB is free.",

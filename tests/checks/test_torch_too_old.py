@@ -2,6 +2,8 @@
 
 MESSAGE = "the installed torch is older than what uses it"
 EXAMPLES = {
+    "RuntimeError: fastkernels needs torch>=3.0 but 2.15.0 is installed": "the installed torch is older than what uses it, which asks for 3.0 or later",
+    "AssertionError: PyTorch version must be at least 2.20, got 2.15": "the installed torch is older than what uses it, which asks for 2.20 or later",
     "AttributeError: module 'torch.jit' has no attribute '_script_if_tracing'": "the installed torch is older than what uses it: it does not have _script_if_tracing",
     "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0": (
         "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later"

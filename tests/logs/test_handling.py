@@ -108,6 +108,12 @@ def test_what_a_program_says_last_of_a_part_that_it_does_without_is_over():
     assert worst("trial 0 mse 0.9\n[ERROR] trial 1: loss inf\n") is Severity.ERROR
 
 
+def test_who_started_a_program_says_that_it_left_with_a_failure():
+    parts = "stage 1 of 3\n" + traceback()
+    assert worst(f"{parts}stage 2 returned 1\nthe pipeline stops here\n") is Severity.ERROR
+    assert worst(f"{parts}stage 2 returned 1\nstage 3 of 3 mse 0.4\n") is not Severity.ERROR
+
+
 def test_systemd_says_that_a_service_ended_well():
     journal = "Jun 03 10:00:01 gpu4 "
     program = traceback(f"{journal}python3[8123]: ")
