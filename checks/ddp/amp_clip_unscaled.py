@@ -69,15 +69,32 @@ def _beside(clipping: Call, step: Call) -> bool:
     return clipping.loops[: len(step.loops)] == step.loops and all(loop.kind == "for" for loop in inside)
 
 
+def _clips(script: Script) -> Iterator[Call]:
+    """Yield what clips gradients: torch's functions, and such as are called so and are not seen here."""
+    own = {signature.name.rpartition(".")[2] for signature in script.signatures}
+    for call in script.calls:
+        if call.name in CLIPPING:
+            yield call
+        elif CALLED_SO.search(call.method) and call.method not in own and not call.receiver.things:
+            given = (argument.text for argument in call.arguments.values())
+            if any("parameters()" in text for text in given):
+                yield call
+
+
+CLIPPING = ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_")
+CALLED_SO = re.compile(r"clip_?grad|clip.*_grad|grad\w*_clip", re.I)
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Clipping between a scaled backward pass and the scaler's step, without unscale_."""
     if not any(True for _ in script.of_kind("scaler")) or script.frameworks:
         return
-    if any(call.method == "unscale_" for call in script.calls):
-        return
+    unscaled = list(script.methods("unscale_"))
     said = set()
-    for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
+    for call in _clips(script):
+        if not all(other.scope == call.scope and other.number > call.number for other in unscaled):
+            continue
         steps = [c for c in script.methods("step", "scaler") if _beside(call, c) and c.number > call.number]
         steps = [c for c in steps if _together(script, call, c)]
         scaled = any(
