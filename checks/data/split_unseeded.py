@@ -53,6 +53,7 @@ def code(script: Script) -> Iterator[Finding]:
     """A data set that every rank splits at random, without a generator and without a seed before it."""
     if not script.distributed or script.frameworks:
         return
+    yield from _orders(script)
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     drawn = [call for call in script.named(*ORDERS) if _is_split_by(script, call)]
     folds = [call for call in script.named(*FOLDS) if call.value("shuffle").literal is True]
@@ -121,6 +122,26 @@ def _seeds(before: Call, split: Call) -> bool:
     of_rank = any(argument.value.by_rank for argument in before.arguments.values())
     elsewhere = (by_numpy or by_python) and before.name.startswith(tuple(others))
     return "seed" in before.name.lower() and not of_rank and not elsewhere
+
+
+ONE_SEED = Fix(
+    "Give every rank's sampler the same seed: it takes its share of one order",
+    "sampler = DistributedSampler(dataset, seed=0)  # was: seed=seed + rank",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler",
+)
+
+
+def _orders(script: Script) -> Iterator[Finding]:
+    """Report a sampler whose order each rank draws by a seed of its own: the shares are parts of different orders."""
+    for call in script.named("torch.utils.data.DistributedSampler"):
+        if call.reached and call.value("seed").by_rank and call.value("shuffle").literal is not False:
+            yield check.found(
+                "each rank's sampler shuffles here by a seed of its own, and takes its share of an order that no other rank "
+                "has: together they go through some samples twice and through others never",
+                location=call.place,
+                fixes=[ONE_SEED],
+            )
 
 
 SEEDED = ("generator", "random_state", "seed")

@@ -137,6 +137,7 @@ def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:
         return
     makers = [c for t in script.of_kind("loader", "sampler") if (c := script.made_by(t)) is not None]
     taken = {n for c in makers for a in c.arguments.values() for n in a.value.things}
+    shared = {n for c in makers if c.given("sampler") for n in c.value("dataset").things}
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
         if made is None or made.starred or {"sampler", "batch_sampler"} & {*made.arguments}:
@@ -145,12 +146,13 @@ def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:
             source = script.made_by(sampler)
             if sampler.type != DISTRIBUTED or source is None or source.value("shuffle").literal is False:
                 continue
-            same = sampler.inner in made.value("dataset").things and source.scope == made.scope
+            same = sampler.inner in made.value("dataset").things
+            same &= source.scope == made.scope or (not sampler.escapes and sampler.inner not in shared)
             if same and sampler.number not in taken and source.number < made.number:
                 yield loader, sampler
 
 
-HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validation|test|eval|dev)(?![a-z])", re.I)
+HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validate|validation|test|eval|dev)(?![a-z])", re.I)
 """Names of data sets that nothing is learnt from."""
 DISTRIBUTED = "torch.utils.data.DistributedSampler"
 OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
@@ -256,11 +258,16 @@ def _handed(script: Script, loader: Thing) -> bool:
     """Return whether a loader goes, epoch after epoch, to a function for training, with a wrapped model, and nowhere else."""
     uses = [c for c in script.uses(loader) if c.number != loader.made and c.name not in ("len", "print")]
     return bool(uses) and all(
-        call.within("epoch") is not None
+        (call.within("epoch") is not None or _with_optimizer(script, call))
         and "train" in call.text.lower()
         and any(script.thing(argument.value, "ddp", "fsdp") for argument in call.arguments.values())
         for call in uses
     )
+
+
+def _with_optimizer(script: Script, call: Call) -> bool:
+    """Return whether a function is given an optimizer as well: it goes through the epochs itself."""
+    return any(script.thing(argument.value, "optimizer") for argument in call.arguments.values())
 
 
 def _wrapped(script: Script, call: Call) -> bool:

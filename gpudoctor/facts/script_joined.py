@@ -90,6 +90,8 @@ def _waits(
         return True
     if "lightning" in script.frameworks and call.text.endswith(OF_LIGHTNING):
         return True
+    if "train" in call.method.lower() and _trains_elsewhere(script, call):
+        return True
     if call.method in OF_FSDP and script.thing(call.receiver, "fsdp"):
         return True
     if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
@@ -97,6 +99,15 @@ def _waits(
     if call.method == "add_graph":  # TensorBoard's writer calls the model
         return any(buffered.intersection(argument.value.things) for argument in call.arguments.values())
     return call.method in ("__call__", "forward") and bool(buffered.intersection(call.receiver.things))
+
+
+def _trains_elsewhere(script: Script, call: Call) -> bool:
+    """Return whether a function that was not followed trains a wrapped model: it is given that and an optimizer."""
+    if "." not in call.name.strip(".") or not call.loops or call.name.startswith("torch."):
+        return False
+    given = [argument.value for argument in call.arguments.values()]
+    kinds = {script.things[value.thing].kind for value in given if len(value.things) == 1}
+    return "optimizer" in kinds and bool({"ddp", "fsdp"} & kinds)
 
 
 def _whole_state(script: Script, call: Call, shards: frozenset[int]) -> bool:

@@ -2,6 +2,36 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from engine import train_epoch, validate  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, held_out, patience):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    best = 0.0
+    for epoch in range(30):
+        sampler.set_epoch(epoch)
+        train_epoch(model, loader, optimizer)
+        if rank == 0:
+            score = validate(model.module, held_out)
+            patience = patience - 1 if score < best else 5
+            best = max(best, score)
+            if patience == 0:
+                break  # <-
+    dist.destroy_process_group()
+
+main(torch.utils.data.TensorDataset(torch.randn(64, 2)), [], 5)
+""",
+    """
 from transformers import Trainer, TrainingArguments
 
 def main(model, args: TrainingArguments, data):
@@ -1038,6 +1068,36 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from engine import train_epoch, validate  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, held_out, patience):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    best = 0.0
+    for epoch in range(30):
+        sampler.set_epoch(epoch)
+        validate(model, loader)
+        if rank == 0:
+            score = validate(model.module, held_out)
+            patience = patience - 1 if score < best else 5
+            best = max(best, score)
+            if patience == 0:
+                break
+    dist.destroy_process_group()
+
+main(torch.utils.data.TensorDataset(torch.randn(64, 2)), [], 5)
+""",
     """
 import os
 import torch

@@ -5,6 +5,51 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from corpus import Dialogues  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def read(path):
+    train = Dialogues(path)
+    return train, DistributedSampler(train)
+
+def main():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    train, sampler = read("train.txt")
+    loader = DataLoader(train, batch_size=8, shuffle=True)  # <-
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            model(x.cuda()).mean().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from corpus import Images, train, evaluate  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+def main():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    loader = DataLoader(Images("train"), batch_size=8, shuffle=True)  # <-
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train(model, loader, optimizer)
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from corpus import Texts, masked_losses  # of another package
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
@@ -351,6 +396,51 @@ FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, 
 ]
 
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from corpus import Dialogues  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def read(path):
+    train = Dialogues(path)
+    return train, DistributedSampler(train)
+
+def main():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    train, sampler = read("train.txt")
+    loader = DataLoader(train, batch_size=8, sampler=sampler)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            model(x.cuda()).mean().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from corpus import Images, train, evaluate  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+def main():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    loader = DataLoader(Images("train"), batch_size=8, shuffle=True)
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    evaluate(model, loader)
+    dist.destroy_process_group()
+
+main()
+""",
     """
 import os
 import torch

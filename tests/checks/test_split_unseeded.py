@@ -5,6 +5,28 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, seed):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    seed = seed + rank
+    torch.manual_seed(seed)
+    sampler = DistributedSampler(data, seed=seed)  # <-
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            print(x)
+    dist.destroy_process_group()
+
+main(torch.utils.data.TensorDataset(torch.randn(64, 2)), 3)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch.utils.data import random_split
 
@@ -271,6 +293,50 @@ main()
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, seed):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    seed = seed + rank
+    torch.manual_seed(seed)
+    sampler = DistributedSampler(data, seed=3)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            print(x)
+    dist.destroy_process_group()
+
+main(torch.utils.data.TensorDataset(torch.randn(64, 2)), 3)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data, seed):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    seed = seed + rank
+    torch.manual_seed(seed)
+    sampler = DistributedSampler(data, seed=seed, shuffle=False)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x in loader:
+            print(x)
+    dist.destroy_process_group()
+
+main(torch.utils.data.TensorDataset(torch.randn(64, 2)), 3)
+""",
     """
 import os
 import torch
