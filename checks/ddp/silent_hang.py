@@ -118,7 +118,7 @@ check = Check(
             r"NCCL INFO Channel \d|NCCL INFO comm 0x\w+ rank \d+ .{0,200}Init START|NCCL INFO Setting affinity|"
             r"NCCL INFO P2P Chunksize|NCCL INFO ncclCommInitRank comm)",
             # nccl-tests prints its own head above, and is pasted for that
-            unless=rf"\bCOMPLETE\b|NCCL WARN|Connected all|# nThread \d|{STEPS}",
+            unless=rf"\bCOMPLETE\b|Init timings|NCCL WARN|Connected all|# nThread \d|{STEPS}",
             last=True,
         ),
         # what scripts and frameworks print before the ranks meet

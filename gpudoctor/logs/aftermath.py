@@ -31,7 +31,7 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.pasted import beside_output, fences
+from gpudoctor.logs.pasted import beside_output, block_ends
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import UNCAUGHT, in_traceback
@@ -121,15 +121,14 @@ class Aftermath(Chains):
 
         What stands below that somebody wrote, or copied from elsewhere.
         """
-        at = bisect_right(self._fences, place)
-        # An odd number of marks: the first or the last was cut off, and each may be an end.
-        inside = at < len(self._fences) and (at % 2 == 1 or len(self._fences) % 2 == 1)
-        return self._fences[at] if inside else len(self.lines)
+        at = bisect_right(self._blocks, place, key=lambda mark: mark[0])
+        inside = at < len(self._blocks) and self._blocks[at][1]
+        return self._blocks[at][0] if inside else len(self.lines)
 
     @functools.cached_property
-    def _fences(self) -> list[int]:
-        """The places of the marks above and below the blocks of code of an issue."""
-        return fences(self.lines)
+    def _blocks(self) -> list[tuple[int, bool]]:
+        """The marks above and below the blocks of code of an issue, and which of them end one."""
+        return block_ends(self.lines)
 
     @functools.cached_property
     def openings(self) -> Openings:

@@ -76,8 +76,10 @@ def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | No
         first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
 
-        def rank(event: Event) -> tuple[bool, bool, object, object]:
+        def rank(event: Event) -> tuple[bool, bool, bool, object, object]:
             return (
+                # What somebody says is of the whole; a program's own words tell more.
+                all(seen.asked for seen in event.seen),
                 event in echoes,
                 bool(event.check.follows & present),
                 _ending(event, faults),

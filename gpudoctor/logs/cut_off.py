@@ -32,6 +32,8 @@ PHRASES = (
     "For debugging consider passing CUDA_LAUNCH_BLOCKING=#",
 )
 """What Python, torch and launchers say around a failure, numbers left out: the beginning of it is no output."""
+MOST = 20
+"""Lines that a traceback may have whose end was cut off."""
 MANY = 60
 """Lines at the end in which the kind of the last one is looked for."""
 SOURCE_ROW = late_pattern(r"^[│|] +❱ +\d+ ")
@@ -98,12 +100,12 @@ def begun_traceback(lines: Sequence[Line]) -> bool:
 
     Not where Python ignores what is raised, or where the work was done by then.
     """
-    said = [line for line in lines if line.text][-3:]
+    said = [line for line in lines if line.text][-MOST:]
     if said and CUT_FRAME.match(said[-1].text):
-        return True
+        return not any(LATE.search(line.text) for line in said)
     if not said or not HEADER_BEGUN.search(said[-1].text[-80:]):
         return False
-    above = [line.text for line in said[:-1]]
+    above = [line.text for line in said[-3:-1]]
     return not any(LATE.search(text) or FINISHED.search(text) or is_last_step(text) for text in above)
 
 

@@ -20,7 +20,7 @@ NAMED = late_pattern(
     # the plain one at a line's beginning alone: elsewhere the word is a sentence's
     r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )
-BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception))$")
+BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception)):?$")
 """An exception without a message; it counts where the source that raised it, or carets, stand right above it."""
 USAGE = late_pattern(
     r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"

@@ -150,6 +150,9 @@ WRAPPER = late_pattern(
 )
 """What a job's script prints at its end, whatever became of the training."""
 WORD = late_pattern(r"[A-Za-z][A-Za-z'-]*[.,:;!?]?$")
+HAN = late_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]")
+HAN_MOST = 16
+"""Letters of Chinese or Japanese from which on a line with a comma or a full stop of those is a sentence."""
 MOST = 7
 """Words of a line from which on it is a sentence: advice below an error, or what a person wrote below a log."""
 END = 3
@@ -303,6 +306,8 @@ HELP = "show this help message and exit"
 def sentence(text: str) -> bool:
     """Return whether a line is a sentence, or part of one, and no output."""
     words = text.split()
+    if not text.isascii() and any(mark in text for mark in "，。？！、"):
+        return len(HAN.findall(text)) >= HAN_MOST
     return "://" in text or (
         len(words) >= MOST and sum(WORD.match(word) is not None for word in words) > 0.7 * len(words)
     )

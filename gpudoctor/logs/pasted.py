@@ -48,7 +48,10 @@ ASKING = late_pattern(
     r"\W{0,3}(?:thanks?|thank you|any (?:ideas?|help|suggestions?)|please\b|pls\b|help\b|"
     r"how (?:to|can|do|should) |what (?:is|should|can|could|does) |why (?:is|does|do) |"
     r"does any(?:one|body) |you (?:should|can|could|need|may|have to) |hi\b|hello\b|"
-    r"cheers|i am |i'm |i have |i've |it seems |no idea)[^={}|]{0,160}|"
+    r"cheers|i am |i'm |i have |i've |it seems |no idea|"
+    r"i (?:also |just |still |have |only )?(?:add|use|used|tried|try|set|run|ran|got|get|want|think|don't|do|did|can|"
+    r"could|change|changed|installed|found|need|see|saw|follow|followed|checked|believe|guess|wonder|know|would|train|trained)\b)"
+    r"[^={}|]{0,160}|"
     r".{0,60}(?:\u8c22\u8c22|\u8bf7\u95ee|\u6c42\u52a9|\u600e\u4e48(?:\u89e3\u51b3|\u529e)).{0,60})$",
     re.IGNORECASE,
 )
@@ -117,9 +120,16 @@ def title(lines: Sequence[Line]) -> int:
     return first
 
 
-def fences(lines: Sequence[Line]) -> list[int]:
-    """Return the places of the marks that stand above and below each block of code of an issue."""
-    return [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
+def block_ends(lines: Sequence[Line]) -> list[tuple[int, bool]]:
+    """Return the places of the marks that stand above and below blocks of code of an issue, and whether one ends there.
+
+    Of an odd number of marks the first or the last was cut off, and each may be an end. A mark with a language begins.
+    """
+    marks = [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
+    begins = [lines[place].full.strip() != FENCE for place in marks]
+    odd, first = len(marks) % 2 == 1, int(any(begins[1::2]))
+    rows = enumerate(zip(marks, begins, strict=True))
+    return [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
 
 
 def _prose(text: str) -> bool:

@@ -11,7 +11,7 @@ from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, OWN_MOST, Frame, Raised
 from gpudoctor.patterns import late_pattern
 
 # A terminal may have cut the word.
-HEADER = late_pattern(r"(?:Traceback|^[a-z]{0,8}) \(most recent call last\)")
+HEADER = late_pattern(r"(?:Traceback |^[a-z]{1,8} |^)\(most recent call last\)")
 FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
@@ -185,9 +185,10 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
     last_text = lines[last_frame].text if frames else ""
     marked = bool(frames) and bool(frames[-1].text) and (is_frame(last_text) or bool(BOXED.match(last_text)))
     below = [x for x in lines[last_frame + 1 :] if x.text]
-    # One frame alone is a traceback's where a paste holds nothing but it and its source.
-    whole = sum(bool(x.text) for x in lines) == 2
-    alone = whole and len(below) == 1 and below[0].indent > lines[last_frame].indent
+    # One frame alone is a traceback's where nothing but its source stands below it, and that of another above.
+    upper = next((x for x in reversed(lines[:last_frame]) if x.text), None)
+    cut = upper is None or upper.indent > lines[last_frame].indent
+    alone = cut and len(below) == 1 and below[0].indent > lines[last_frame].indent
     # So is one that torch marks as a rank's end, and one with which the log ends, or begins to.
     marked = marked or (bool(frames) and (not below or RANKED.search(lines[last_frame].full) is not None))
     marked = marked or (bool(below) and CUT_FRAME.match(below[-1].text) is not None)

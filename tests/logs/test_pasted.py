@@ -113,6 +113,7 @@ def test_what_stands_below_a_block_of_code_is_no_output_of_its_program():
         "/srv/env/lib/python3.12/si",
         "many_gpus.",
         "[2026-01-0",
+        "I add the flag and it does the sa",
         "....",
         "=" * 30,
     ],
@@ -132,6 +133,9 @@ def test_a_whole_last_line_may_be_a_programs():
         '[rank3]:   File "/home/me/fit.py", line 9, in fit\n[rank3]:     loss.back',
         "    116     check()\n--> 117     while not context.join():\n    118         pass",
         "/opt/env/lib/trainer.py in _run(self, model)\n    916 \n    917         # dispatch\n--> 918         go()\n    919 ",
+        '    run(steps)\n  File "/srv/env/torch/serialization.py", line 104, in restore\n    result = fn(sto',
+        '(most recent call last):\n  File "/bin/torchrun", line 8, in <module>\n    raise Failed(\ntorch.elastic.errors.',
+        "    model(step)\nRuntimeError:",
         "│ /opt/env/lib/python3.9/site-packages/launch.py:567 in  │\n│ simple_launcher               │\n│ ❱  567 │   raise Fa",
     ],
 )
@@ -148,6 +152,8 @@ def test_a_traceback_that_is_cut_off_was_not_got_over_by_what_stands_above():
 def test_a_mark_that_is_alone_may_be_the_end_of_a_block():
     failed = f"    step()\n{MEMORY}```\nI have two GPUs:\nmemory 81559 MiB\n"
     assert explain(failed).worst() is Severity.ERROR
+    code = "```python\nmodel = Model(4, 0.5)\n```\n"
+    assert explain(failed + code).worst() is Severity.ERROR
 
 
 def test_what_a_library_warns_of_to_the_end_is_a_failure():
@@ -160,3 +166,22 @@ def test_what_a_library_warns_of_to_the_end_is_a_failure():
 def test_a_program_that_just_exits_has_failed():
     assert explain("The process just exits after this line, and I used two GPUs\n").worst() is Severity.ERROR
     assert explain("It does not simply exit any more, all is well with two GPUs\n").worst() is None
+
+
+def test_what_somebody_says_of_a_hang_is_told_more_exactly_by_the_programs_words():
+    told = "[rank1]:[E419 10:42:28.8 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: "
+    told += "WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600013 milliseconds before timing out.\n"
+    assert (
+        explain(f"On two nodes the training hangs after an epoch:\n{told}").verdict.primary == "nccl-timeout"
+    )
+
+
+def test_a_sentence_in_chinese_is_no_program_that_goes_on():
+    words = "我在一台机器上同时启动了多个训练任务，每个任务需要不同的端口。\n"
+    assert explain(f"执行中报错：{MEMORY}{words}").worst() is Severity.ERROR
+    assert explain(f"{MEMORY}训练完成\n准确率 0.91\n").worst() is not Severity.ERROR
+
+
+def test_an_ignored_exception_that_is_cut_off_is_none():
+    late = "Exception ignored in: <function Iterator.__del__>\nTraceback (most recent call last):\n"
+    assert explain(f'{TRAINED}{late}  File "/srv/env/lib/python3.12/site-pack').worst() is None
