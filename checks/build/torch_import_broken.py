@@ -80,12 +80,15 @@ check = Check(
         # two copies of OpenMP, which end the process while torch is imported
         r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
+        # PyTorch Geometric's, which compare themselves
+        r"Detected that PyTorch and (?P<extension>torch_\w+) were compiled with different CUDA versions",
         # an extension, whatever it misses
         r"ImportError: (?!\S*torchvision)(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],
     follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"
-    "[: no library that was loaded has the symbol <symbol>][: another OpenMP, <first>, came first]",
+    "[: no library that was loaded has the symbol <symbol>][: another OpenMP, <first>, came first]"
+    "[: <extension> was compiled for another CUDA]",
     fixes=[
         Fix(
             "See whether variables of the linker are at fault",
@@ -97,7 +100,7 @@ check = Check(
         ),
         Fix("For iJIT_NotifyEvent, in conda: an MKL that still has it", "conda install 'mkl<2024.1'"),
         Fix(
-            "For a symbol of c10, at or torch: build that extension again, for this torch",
+            "For an extension, or a symbol of c10, at or torch: build that extension again, for this torch",
             "python -m pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
         ),
         Fix(

@@ -1,4 +1,4 @@
-"""Confidential computing is on, in a mode that several GPUs cannot share or not ready.
+"""Confidential computing is on in a mode for one GPU, or its GPUs are not ready.
 
 ## What happens
 

@@ -32,10 +32,11 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Host, Torch
+from gpudoctor.facts import Gpus, Host, Torch
 
 # WSL 1 answers as this kernel, whatever Windows; WSL 2 has a Linux of its own, 5.15.90.1-microsoft-standard-WSL2.
 WSL_1 = re.compile(r"4\.4\.0-\d{4,6}-Microsoft")
+BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
 MOVE = Fix(
     "In Windows: move this distribution to WSL 2, which has the GPU",
     "wsl --set-version DISTRIBUTION 2",
@@ -71,8 +72,12 @@ check = Check(
 
 
 @check.environment
-def environment(host: Host, torch: Torch | None) -> Iterator[Finding]:
-    """It is WSL 1, and a torch for GPUs."""
+def environment(host: Host, torch: Torch | None, gpus: Gpus | None) -> Iterator[Finding]:
+    """NVML says in WSL that the system blocks it, or it is WSL 1, and a torch for GPUs."""
+    if host.wsl and gpus is not None and gpus.error_code == BLOCKED:
+        evidence = [Evidence(gpus.error, "NVML")] if gpus.error else []
+        yield check.found("Windows keeps the GPU from WSL: nothing in WSL can use it", evidence=evidence)
+        return
     if WSL_1.fullmatch(host.kernel) and torch is not None and torch.cuda and not torch.cuda_available:
         message = "this is WSL 1, which has no GPU: nothing in it can use one, whatever is installed"
         yield check.found(message, evidence=[Evidence(f"kernel {host.kernel}")], fixes=[MOVE])

@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions.": (
+        "torch, or an extension of it, does not load: torch_scatter was compiled for another CUDA"
+    ),
     "ImportError: ./script/_ext/my_lib/_my_lib.so: undefined symbol: state": "torch, or an extension of it, does not load: no library that was loaded has the symbol state",
     "OSError: libroctx64.so.4: cannot open shared object file: No such file or directory": "torch, or an extension of it, does not load: libroctx64.so.4 cannot be opened",
     (

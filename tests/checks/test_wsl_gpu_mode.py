@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Host, Torch
+from gpudoctor.facts import Gpus, Host, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -26,6 +26,13 @@ def look(kernel: str, torch: Torch | None):
     facts = {"host": Host(system="Linux", kernel=kernel, wsl=True), "torch": torch}
     check = Registry().check("wsl-gpu-mode")
     return examine(check, Source.ENVIRONMENT, Snapshot({n: f for n, f in facts.items() if f is not None}))[1]
+
+
+def test_nvml_says_so():
+    facts = {"host": Host(system="Linux", kernel="5.15.90.1-microsoft-standard-WSL2", wsl=True)}
+    facts["gpus"] = Gpus(error="The operating system has blocked the request.", error_code=17)
+    check = Registry().check("wsl-gpu-mode")
+    assert examine(check, Source.ENVIRONMENT, Snapshot(facts))[1][0].message == MESSAGE
 
 
 def test_wsl_1_has_no_gpu():
