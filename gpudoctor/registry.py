@@ -238,9 +238,9 @@ def plugged_in() -> bool:
     To import that takes a tenth of the time in which a pasted log is explained.
     """
     for folder in map(Path, sys.path):
-        if folder.is_file():
-            return True  # an archive, whose distributions are not folders
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # another user's folder may not even be looked at
+            if folder.is_file():
+                return True  # an archive, whose distributions are not folders
             if any(_has_points(folder, info) for info in os.listdir(folder)):
                 return True
     return False

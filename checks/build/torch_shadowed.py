@@ -157,6 +157,8 @@ OF_THE_LOADER = re.compile(
 BY_SIGNAL = "killed by SIG"
 NEEDED_LATER = "secrets"
 COMPANIONS = ("torchvision", "torchaudio")
+LATER = ("sympy", "mpmath", "networkx", "jinja2", "fsspec")
+"""Packages that torch imports when it needs them."""
 RARELY_NEEDED = {
     *COMPANIONS,
     "test",
@@ -190,6 +192,10 @@ def environment(
                 continue  # there is none that it could hide
             message = f"{one.path} is imported as {one.module} and hides the real one, which whoever asks for it does not get"
             yield check.found(message, severity=Severity.WARNING, fixes=[_rename(one.path)])
+        for one in (s for s in torch.shadows if s.module in LATER and not s.loaded):
+            if distributions is not None and distributions.get(one.module) is not None:
+                message = f"{one.path} hides {one.module}: torch can be imported, and what needs that later cannot, such as torch.compile"
+                yield check.found(message, severity=Severity.WARNING, fixes=[_rename(one.path)])
         later = next((s for s in torch.shadows if s.module == NEEDED_LATER), None)
         if later is not None:
             # numpy/random/bit_generator: "from secrets import randbits"

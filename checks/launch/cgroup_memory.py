@@ -25,7 +25,7 @@ its files lie further down, in `/sys/fs/cgroup$(cut -d: -f3- /proc/self/cgroup)`
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, byte_size, count
-from gpudoctor.facts import Gpus, Host, Launch
+from gpudoctor.facts import Cgroup, Gpus, Host, Launch
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -77,11 +77,27 @@ def environment(host: Host, launch: Launch | None, gpus: Gpus | None) -> Iterato
                 "the kernel kills a process of it when that is reached"
             )
             yield check.found(message, fixes=[LOOK, *fixes])
+        elif group is not None:
+            yield from _slowed(group, fixes)
+    elif group is not None and group.memory_high_bytes is not None:
+        yield from _slowed(group, _fixes(host.container, launch))
     elif host.memory_bytes and host.memory_available_bytes is not None:
         free = host.memory_available_bytes
         if free < min(need, host.memory_bytes * (1 - NEARLY)):
             message = f"{byte_size(free)} of this machine's {byte_size(host.memory_bytes)} of memory is available, and {wants}"
             yield check.found(message, fixes=[LOOK, FEWER])
+
+
+def _slowed(group: Cgroup, fixes: list[Fix]) -> Iterator[Finding]:
+    """Find a control group that is above the limit at which the kernel reclaims its memory, and was slowed down."""
+    high, used = group.memory_high_bytes, group.memory_used_bytes
+    if high is None or used is None or used < NEARLY * high or not group.memory_throttled:
+        return
+    message = (
+        f"this container or job uses {byte_size(used)}, and above {byte_size(high)} (memory.high) the kernel slows its processes "
+        f"down until memory is reclaimed, {count(group.memory_throttled, 'time')} so far"
+    )
+    yield check.found(message, fixes=[LOOK, *fixes])
 
 
 def _fixes(container: str | None, launch: Launch | None) -> list[Fix]:

@@ -13,7 +13,12 @@ class Cgroup(Struct, frozen=True, kw_only=True):
     memory_max_bytes: int | None = None
     """``memory.max``, ``memory.limit_in_bytes``; ``None``: no limit."""
     memory_used_bytes: int | None = None
-    """What counts against that limit, without the page cache that the kernel can drop (``inactive_file``)."""
+    """What counts against that limit, or against `memory_high_bytes` where it is the only one, without the page cache
+    that the kernel can drop (``inactive_file``)."""
+    memory_high_bytes: int | None = None
+    """``memory.high``, above which the kernel slows its processes down to reclaim memory; ``None``: no such limit."""
+    memory_throttled: int | None = None
+    """How often that happened in it since it was made (``high`` of ``memory.events``)."""
     oom_kills: int | None = None
     """Processes that the kernel killed in it since it was made (``memory.events``, ``memory.oom_control``)."""
     pids_max: int | None = None

@@ -64,6 +64,7 @@ def cgroup(root: Path) -> Cgroup | None:
     """Return the tightest limits, or ``None`` where there are no control groups."""
     groups = Groups(root)
     memory = _memory(groups)
+    high = min(_highs(groups), key=lambda one: one[0], default=None)
     pids = _pids(groups)
     quotas = list(_quotas(groups))
     cpus = next((c for _, c in groups.each("cpuset.cpus.effective", "cpuset", "cpuset.effective_cpus")), "")
@@ -76,7 +77,9 @@ def cgroup(root: Path) -> Cgroup | None:
         version=min(versions) if versions else None,
         path=groups.path,
         memory_max_bytes=memory[0] if memory else None,
-        memory_used_bytes=memory[1] if memory else None,
+        memory_used_bytes=memory[1] if memory else high[1] if high else None,
+        memory_high_bytes=high[0] if high else None,
+        memory_throttled=_event(groups, "high"),
         oom_kills=_oom_kills(groups),
         pids_max=pids[0] if pids else None,
         pids_current=pids[1] if pids else None,
@@ -97,10 +100,28 @@ def _memory(groups: Groups) -> tuple[int, int | None] | None:
             limit = number(text(folder / most))
             if limit is None or limit >= UNLIMITED:
                 continue
-            current = number(text(folder / used))
-            cache = field(text(folder / "memory.stat"), unused) or 0
-            found.append((limit, None if current is None else max(current - cache, 0)))
+            found.append((limit, _used(folder, used, unused)))
     return min(found, key=lambda one: one[0], default=None)
+
+
+def _used(folder: Path, current: str, unused: str) -> int | None:
+    """Return what a group uses, without the page cache that the kernel can drop."""
+    now = number(text(folder / current))
+    cache = field(text(folder / "memory.stat"), unused) or 0
+    return None if now is None else max(now - cache, 0)
+
+
+def _highs(groups: Groups) -> Iterator[tuple[int, int | None]]:
+    """Yield the limits above which memory is reclaimed, and what is used; version 1 has none that slows a group."""
+    for folder in groups.folders(""):
+        if (limit := number(text(folder / "memory.high"))) is not None:
+            yield limit, _used(folder, "memory.current", "inactive_file")
+
+
+def _event(groups: Groups, name: str) -> int | None:
+    """Return a count of the own group's ``memory.events``."""
+    counts = (field(text(folder / "memory.events"), name) for folder in groups.folders(""))
+    return next((count for count in counts if count is not None), None)
 
 
 def _oom_kills(groups: Groups) -> int | None:

@@ -40,6 +40,17 @@ def test_nearly_reached():
     assert "uses 60.0 GiB of the 64.0 GiB" in finding.message
 
 
+def test_slowed_down_above_the_high_mark():
+    def slowed(used, times):
+        group = Cgroup(memory_high_bytes=8 * GIB, memory_used_bytes=used, memory_throttled=times)
+        return run(host=Host(cgroup=group, memory_bytes=1024 * GIB, memory_available_bytes=900 * GIB))
+
+    _, [finding] = slowed(8 * GIB, 91)
+    assert "above 8.0 GiB (memory.high) the kernel slows its processes down" in finding.message
+    for used, times in ((8 * GIB, 0), (2 * GIB, 91)):
+        assert slowed(used, times)[0].status is CheckStatus.PASSED
+
+
 def test_the_machines_memory_is_used_up():
     _, [finding] = run(host=host(None, free=5 * GIB), gpus=EIGHT)
     assert "5.0 GiB of this machine's 1.0 TiB" in finding.message

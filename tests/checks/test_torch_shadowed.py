@@ -250,6 +250,16 @@ def test_a_file_that_never_ends():
     assert "/home/me/queue.py" in finding.message
 
 
+def test_a_file_that_hides_what_torch_imports_later():
+    hidden = Shadow(module="sympy", path="/home/me/sympy.py", loaded=False)
+    torch = Torch(imported=True, version="2.15.0", shadows=[hidden])
+    there = Distributions(installed=[Distribution(name="sympy", version="1.14", location="/site")])
+    facts = {"torch": torch, "distributions": there}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.WARNING
+    assert run(torch)[1] == []
+
+
 def test_a_signal_is_a_librarys_doing():
     hidden = Shadow(module="queue", path="/home/me/queue.py")
     result, _ = run(Torch(interrupted="killed by SIGBUS", stage="import torch", shadows=[hidden]))

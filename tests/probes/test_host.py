@@ -99,7 +99,8 @@ def test_control_groups_of_version_2_up_to_the_root(tmp_path: Path) -> None:
         f"{JOB}/memory.stat": f"anon 1\ninactive_file {4 << 30}",
         f"{JOB}/step_0/memory.max": "max",
         f"{JOB}/step_0/user/task_0/memory.max": "max",
-        f"{JOB}/step_0/user/task_0/memory.events": "low 0\noom 2\noom_kill 1\noom_group_kill 0",
+        f"{JOB}/memory.high": str(60 << 30),
+        f"{JOB}/step_0/user/task_0/memory.events": "low 0\nhigh 3\noom 2\noom_kill 1\noom_group_kill 0",
         f"{JOB}/step_0/cpuset.cpus.effective": "0-15",
         f"{JOB}/step_0/cpu.max": "400000 100000",
         f"{JOB}/cpu.max": "max 100000",
@@ -112,6 +113,7 @@ def test_control_groups_of_version_2_up_to_the_root(tmp_path: Path) -> None:
     assert group is not None
     assert (group.version, group.path) == (2, "/system.slice/slurmstepd.scope/job_7/step_0/user/task_0")
     assert (group.memory_max_bytes, group.memory_used_bytes) == (64 << 30, 6 << 30)
+    assert (group.memory_high_bytes, group.memory_throttled) == (60 << 30, 3)
     assert (group.oom_kills, group.cpu_quota, group.cpus) == (1, 4.0, "0-15")
     assert (group.pids_max, group.pids_current) == (10000, 9900)  # the one that leaves the least room
 
