@@ -35,7 +35,6 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
-    Call,
     Connection,
     Filter,
     Firewall,
@@ -44,11 +43,12 @@ from gpudoctor.facts import (
     Launch,
     Measurements,
     Names,
+    OwnPort,
     Route,
     Script,
     means_nothing_elsewhere,
-    origins,
     outward_addresses,
+    own_ports,
     spans_nodes,
 )
 
@@ -179,101 +179,29 @@ LOOPBACK_OUT = Fix(
     Kind.ADMIN,
     source="https://man7.org/linux/man-pages/man8/iptables.8.html",
 )
-CHOOSES = {"getsockname", "random.randint", "random.randrange", "random.choice", "numpy.random.randint"}
-"""Functions that give every process a port of its own, where nothing seeds them."""
-CLOCKS = {
-    "datetime.datetime.now",
-    "datetime.datetime.today",
-    "time.time",
-    "time.time_ns",
-    "time.strftime",
-    "time.localtime",
-}
 
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Each rank looks for a free port itself, or draws one: they listen and call at different ones."""
-    seeded = any(call.method in ("seed", "manual_seed", "seed_everything") for call in script.calls)
-    for group in script.named("torch.distributed.init_process_group"):
-        given = group.value("init_method")  # of env:// torch reads the variables, whatever stands behind it
-        ports = [] if given.text.startswith("env:") else [given]
-        ports += [
-            call.value("value")
-            for call in script.named("os.environ.__setitem__")
-            if call.variable == "MASTER_PORT" and call.number < group.number and not call.rank_conditions
-            if group.reached or call.stack[:1] == group.stack[:1] or _on_each_rank(script, call)
-        ]
-        several = group.spawned or not group.reached or group.value("rank").is_rank
-        if group.value("world_size").literal == 1 or _alone(script, group) or not several:
-            continue
-        chain = [[*origins(script, port)] for port in ports]
-        for chosen in (call for calls in chain if not any(map(_agrees, calls)) for call in calls):
-            if _handed_over(script, chosen) or _for_one(script, chosen):
-                continue  # who starts the others is a rank itself
-            random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
-            if chosen.name in CLOCKS and chosen.spawned == group.spawned and not chosen.rank_conditions:
-                yield check.found(
-                    f"each rank takes the port from its own clock ({chosen.text}()): where they look in different moments, rank 0 "
-                    "listens at one port and the others call at another",
-                    severity=Severity.WARNING,
-                    location=chosen.place,
-                    fixes=[ONE_PORT],
-                )
-                return
-            if random and chosen.spawned == group.spawned and not chosen.rank_conditions:
-                here = chosen.scope == group.scope or not chosen.stack
-                yield check.found(
-                    f"each rank chooses a port of its own ({chosen.text}()): rank 0 listens at one, the others call at theirs, "
-                    "and nobody answers them",
-                    location=chosen.place if here else chosen.stack[-1],
-                    fixes=[ONE_PORT],
-                )
-                return
-
-
-STARTS = (
-    "torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "torch.multiprocessing.Process",
-    "multiprocessing.Process",
-)  # fmt: skip
-
-
-def _handed_over(script: Script, chosen: Call) -> bool:
-    """Return whether what one process chose is given to the processes that it starts."""
-    given = [argument.value for call in script.named(*STARTS) for argument in call.arguments.values()]
-    return any(chosen in origins(script, part) for value in given for part in (value, *value.items))
-
-
-def _for_one(script: Script, chosen: Call) -> bool:
-    """Return whether the function that takes a port sets itself up for one rank: ``self.world_size = 1``."""
-    return any(
-        call.value("value").literal in (1, "1") and call.stack in (chosen.stack, chosen.stack[:-1])
-        for call in script.methods("__set__")
-        if "world_size" in call.text.lower()
-    )
-
-
-def _on_each_rank(script: Script, setting: Call) -> bool:
-    """Return whether a function is one that each rank calls: beside the port it sets the rank that it is given."""
-    return any(
-        call.variable in ("RANK", "LOCAL_RANK")
-        and call.scope == setting.scope
-        and not call.value("value").is_literal
-        for call in script.named("os.environ.__setitem__")
-    )
-
-
-def _alone(script: Script, group: Call) -> bool:
-    """Return whether a script says itself that there is one rank: ``os.environ["WORLD_SIZE"] = "1"``."""
-    return not group.given("world_size") and any(
-        call.variable == "WORLD_SIZE" and call.value("value").literal == "1"
-        for call in script.named("os.environ.__setitem__")
-    )
-
-
-def _agrees(call: Call) -> bool:
-    """Return whether a call hands every rank the same, as MPI's bcast does."""
-    return any(word in call.method.lower() for word in ("bcast", "broadcast", "scatter", "gather", "reduce"))
+    for how, chosen, group in own_ports(script):
+        if how is OwnPort.CLOCK:
+            yield check.found(
+                f"each rank takes the port from its own clock ({chosen.text}()): where they look in different moments, rank 0 "
+                "listens at one port and the others call at another",
+                severity=Severity.WARNING,
+                location=chosen.place,
+                fixes=[ONE_PORT],
+            )
+            return
+        here = chosen.scope == group.scope or not chosen.stack
+        yield check.found(
+            f"each rank chooses a port of its own ({chosen.text}()): rank 0 listens at one, the others call at theirs, "
+            "and nobody answers them",
+            location=chosen.place if here else chosen.stack[-1],
+            fixes=[ONE_PORT],
+        )
+        return
 
 
 @check.environment

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from gpudoctor.facts.evidence import Code, Given, GivenFile, GivenKind, Log, Run, Silence, SourceLine
     from gpudoctor.facts.fabric import Fabric
     from gpudoctor.facts.firewall import Filter, Firewall, Rule
+    from gpudoctor.facts.gpu import Gpu, GpuProcess, NvLink, RemappedRows
     from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
-    from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
+    from gpudoctor.facts.gpus import GpuPair, Gpus
     from gpudoctor.facts.host import Host, Limit
     from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
     from gpudoctor.facts.interface_choice import (
@@ -154,6 +155,7 @@ if TYPE_CHECKING:
         wrapped_classes,
     )
     from gpudoctor.facts.script_paths import HOLE, path_form
+    from gpudoctor.facts.script_ports import OwnPort, own_ports
     from gpudoctor.facts.script_values import (
         ANY_OTHER,
         CHANGES,
@@ -193,7 +195,8 @@ NAMES = {
     "fabric": "Fabric",
     "firewall": "Filter Firewall Rule",
     "gpu_models": "Expected GpuModel gpu_model pcie_speed",
-    "gpus": "Gpu GpuPair GpuProcess Gpus NvLink RemappedRows",
+    "gpu": "Gpu GpuProcess NvLink RemappedRows",
+    "gpus": "GpuPair Gpus",
     "host": "Host Limit",
     "infiniband": "Gid IbDevice IbPort Infiniband adapters_asked gpus_served",
     "interface_choice": (
@@ -244,6 +247,7 @@ NAMES = {
         "without_gradients wrapped_classes"
     ),
     "script_paths": "HOLE path_form",
+    "script_ports": "OwnPort own_ports",
     "script_values": "ANY_OTHER CHANGES EVERY_NTH Known LACKS ONCE Place Thing UNKNOWN Value WHOLE",
     "slurm": "Slurm SlurmNode",
     "sockets": "Listener Sockets",

@@ -2,7 +2,8 @@
 
 import re
 
-from gpudoctor.facts.gpus import Gpu, Gpus
+from gpudoctor.facts.gpu import Gpu
+from gpudoctor.facts.gpus import Gpus
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.pci import Pci, PciDevice
 

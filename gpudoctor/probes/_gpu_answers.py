@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.facts import Gpu, GpuPair, GpuProcess, NvLink, RemappedRows
-from gpudoctor.facts.gpus import THROTTLE_REASONS
+from gpudoctor.facts.gpu import THROTTLE_REASONS
 from gpudoctor.probes._nvml_calls import (
     DRAIN_STATUS,
     MEMORY_TEMPERATURE,

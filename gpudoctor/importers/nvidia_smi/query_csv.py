@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from gpudoctor.facts import Gpu, GpuProcess
-from gpudoctor.facts.gpus import THROTTLE_REASONS
+from gpudoctor.facts.gpu import THROTTLE_REASONS
 from gpudoctor.importers.nvidia_smi.addresses import pci_address
 from gpudoctor.importers.nvidia_smi.readings import Readings, gpu, mebibytes, process_name
 from gpudoctor.importers.nvidia_smi.table import Table

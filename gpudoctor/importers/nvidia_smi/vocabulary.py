@@ -1,6 +1,6 @@
 """NVML's words, as facts have them, by the words that nvidia-smi prints for them."""
 
-from gpudoctor.facts.gpus import THROTTLE_REASONS
+from gpudoctor.facts.gpu import THROTTLE_REASONS
 
 COMPUTE_MODES = {
     "default": "default",
