@@ -61,6 +61,8 @@ READ = re.compile(
 )
 # the calls of a traceback in which a file is opened
 READING = re.compile(r"\b(?:torch|dcp|checkpoint)\.load\(|, in (?:_?load|read_metadata|from_pretrained)\b")
+# a file that is opened to be read, as the line of the traceback shows it
+OPENED = re.compile(r"\bopen\([^()\n]{0,200}[\"']rb?[\"']|\b(?:load|imread|read_\w+)\([^()\n]{0,200}\)")
 WRITING = re.compile(r"\b(?:torch|dcp|checkpoint)\.(?:async_)?save\(|, in (?:async_)?save\b")
 
 check = Check(
@@ -131,13 +133,15 @@ RACE = [
         'python -m pip install --upgrade "transformers>=4.37"',
     ),
 ]
+WHOSE = Fix(
+    "See whose it is, on every node",
+    "srun --ntasks-per-node=1 sh -c 'hostname; id; ls -ld FOLDER; df FOLDER'",
+)
+OWNED = Fix("Give the folder to the user of the job", "sudo chown -R USER FOLDER", Kind.ADMIN)
 ACCESS = [
-    Fix(
-        "See whose it is, on every node",
-        "srun --ntasks-per-node=1 sh -c 'hostname; id; ls -ld FOLDER; df FOLDER'",
-    ),
+    WHOSE,
     Fix("Write where this user may", 'torch.save(state, Path.home() / "last.pt")', Kind.EDIT),
-    Fix("Give the folder to the user of the job", "sudo chown -R USER FOLDER", Kind.ADMIN),
+    OWNED,
 ]
 FOLDER = [
     Fix(
@@ -369,7 +373,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what is wrong with the path: it is missing, was made by another rank, is a folder, or may not be written."""
     path, line = sighting.groups.get("path", "the path"), sighting.line
     if "Permission denied" in line or "Read-only" in line:
-        yield check.found(f"{path} may not be written by this process", fixes=ACCESS)
+        reads = "Permission" in line and OPENED.search(sighting.around) is not None
+        said = f"{path} may not be {'read' if reads else 'written'} by this process"
+        yield check.found(said, fixes=[WHOSE, OWNED] if reads else ACCESS)
     elif "Is a directory" in line:
         yield check.found(f"{path} is a folder, where a file is meant", fixes=FOLDER)
     elif any(words in line for words in RACED):

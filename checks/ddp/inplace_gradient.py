@@ -59,6 +59,11 @@ check = Check(
     "backward pass still needs",
     fixes=[
         Fix(
+            "A <leaf> is a parameter, or a part of one: change it outside of the graph",
+            "with torch.no_grad():\n    model.fc.weight.mul_(0.5)",
+            Kind.EDIT,
+        ),
+        Fix(
             "Make a new value instead of changing the old one",
             "x = x + y  # not x += y\nact = torch.nn.ReLU(inplace=False)",
             Kind.EDIT,
@@ -74,11 +79,6 @@ check = Check(
         Fix(
             "Two losses of one model: go backward through their sum, then take one step",
             "(loss_a + loss_b).backward()\noptimizer.step()",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Write to weights outside of the graph",
-            "with torch.no_grad():\n    model.fc.weight.mul_(0.5)",
             Kind.EDIT,
         ),
         Fix(

@@ -43,7 +43,7 @@ check = Check(
     follows=["loss-not-finite"],
     fixes=[
         Fix(
-            "Keep the weights that are trained in float32, and let autocast compute in float16",
+            "<half>: keep the weights that are trained in float32, and let autocast compute in float16",
             "for p in model.parameters():\n    if p.requires_grad:\n        p.data = p.data.float()",
             Kind.EDIT,
         ),
@@ -56,7 +56,7 @@ check = Check(
             proof="scaler.unscale_(optimizer)",
         ),
         Fix(
-            "Step only an optimizer whose parameters got gradients",
+            "<nothing>: step only an optimizer whose parameters got gradients",
             'if any(p.grad is not None for g in optimizer.param_groups for p in g["params"]):\n    scaler.step(optimizer)',
             Kind.EDIT,
         ),

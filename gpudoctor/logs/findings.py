@@ -18,6 +18,7 @@ from gpudoctor.logs.launcher import launched, under_slurm
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Load
+from gpudoctor.logs.waiting import apart, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks
@@ -51,6 +52,8 @@ def findings(
             cause = pointed(cause, judgement, lines)
         elif judgement.cause.check.elsewhere:
             cause = with_last_words(cause, judgement, lines)
+        else:
+            cause = _where_they_stood(cause, judgement.cause, judgement.course.raised)
         found.append(_own_line(cause, judgement.own))
     unknown, failed = _unknown(judgement, ending, lines, load)
     found += unknown
@@ -70,6 +73,15 @@ def findings(
         found = [_without_fault_handler(finding) for finding in found]
     found = [replace(f, source=source, fixes=fitted(f.fixes, started)) for f in found]
     return Findings(found, failed)
+
+
+def _where_they_stood(finding: Finding, event: Event, raised: Sequence[Raised]) -> Finding:
+    """Say of a failure that several ranks report where they were in different calls."""
+    places = {seen.place for seen in event.seen}
+    stood = apart(stands(one for one in raised if one.place in places)) if len(event.ranks) > 1 else ""
+    return (
+        replace(finding, message=f"{finding.message}; {stood[0].lower()}{stood[1:-1]}") if stood else finding
+    )
 
 
 def _unknown(judgement: Judgement, ending: Ending | None, lines: Sequence[Line], load: Load) -> Findings:

@@ -28,7 +28,7 @@ SETTLED = late_pattern(
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
     r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
     r"\b[Cc]ount(?:s|ed|ing)? as\b|\b(?:errors?|failures?) (?:are |is )?(?:allowed|permitted)\b|"
-    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
+    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated|\w+ by us|on purpose)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(

@@ -37,6 +37,9 @@ EXAMPLES = {
     "RuntimeError: File out/model.pt cannot be opened.": (
         "out/model.pt is not there, or holds no checkpoint, where this process looks"
     ),
+    "    data = open('d/a.bin', 'rb').read()\nPermissionError: [Errno 13] Permission denied: 'd/a.bin'": (
+        "d/a.bin may not be read by this process"
+    ),
     NOT_WRITABLE: "/data/run1/epoch_3.pth may not be written by this process",
     "FileExistsError: [Errno 17] File exists: './checkpoints'": (
         "./checkpoints was made or moved by another rank, or by an earlier run, just before"

@@ -60,6 +60,7 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
         "[launch] exit codes: [0, 0, 0]",
         "exit_codes={1: 0, 2: 0}",
         "0 errors, 3 warnings",
+        "helper ended with exit code -15 (terminated by us)",
         "ERROR row 9: AssertionError: no box (1/50 errors allowed)\nbatch 3 mae 0.2",
         "ERROR: 0",
         "restart: exited with status 3\n" + TRAINED,

@@ -19,6 +19,11 @@ REFUSED = "urllib.error.URLError: <urlopen error [Errno -2] Name or service not 
             "DataLoader(dataset, num_workers=0)",
         ),
         ("RuntimeError: context has already been set", "get_context"),
+        ("RuntimeError: step() has already been called since the last update().", "scaler.update()"),
+        (
+            "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
+            "with torch.no_grad():",
+        ),
         (HUB.format("torch/hub.py") + REFUSED, "TORCH_HOME=/shared/FOLDER"),
         (HUB.format("huggingface_hub/file_download.py") + REFUSED, "HF_HOME=/shared/FOLDER"),
     ],

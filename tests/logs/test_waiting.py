@@ -35,6 +35,17 @@ def test_ranks_that_stood_in_different_calls_are_told():
     assert said in report.verdict.sentence
 
 
+def test_ranks_that_waited_in_different_calls_are_told_with_the_failure_itself():
+    closed, waited = (
+        "Connection closed by peer [10.1.2.3]:51842",
+        "Timed out waiting 7000ms for recv operation",
+    )
+    log = wait(0, 20, "all_gather") + wait(1, 31, "all_reduce")
+    found = explain(log.replace(closed, f"{waited} to complete")).findings[0]
+    assert found.id == "rank-desync"
+    assert "rank 0 in all_gather (/home/me/train.py line 20), rank 1 in all_reduce" in found.message
+
+
 def test_ranks_that_stood_in_the_same_call_are_not():
     report = explain(wait(0, 20, "barrier") + wait(1, 31, "barrier"))
     assert "different calls" not in report.verdict.sentence
