@@ -32,6 +32,7 @@ Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, 
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): `weights_only`, and what it allows
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -45,6 +46,7 @@ from gpudoctor.facts import (
     CheckpointFile,
     Condition,
     Format,
+    Known,
     Script,
     Value,
     contents,
@@ -267,18 +269,48 @@ def by_default(call: Call) -> bool:
     return not call.starred and not asked and not any(c.kind == "except" for c in call.conditions)
 
 
+def saves(script: Script) -> Iterator[tuple[Call, Value]]:
+    """Yield what is saved: by torch.save, and by functions of other files that are named for it and given a dictionary."""
+    for call in script.calls:
+        if call.name == "torch.save":
+            yield call, call.value("obj")
+        elif "save" in call.method.lower() and "." in call.name.strip(".") and not call.receiver.things:
+            values = [argument.value for argument in call.arguments.values()]
+            yield from ((call, value) for value in values if value.known is Known.MAPPING)
+
+
+def entries_read(script: Script, read: list[Call]) -> set[str]:
+    """Return the entries of a file that a script loads into its model, optimizer and scheduler."""
+    numbers = {call.number for call in read}
+    given = (a for call in script.methods("load_state_dict") for a in call.arguments.values())
+    spelled = ((ENTRY.search(a.text), a.value) for a in given)
+    return {
+        found.group(1)
+        for found, value in spelled
+        if found is not None and any(call.number in numbers for call in held(script, value))
+    }
+
+
+ENTRY = re.compile(r"""\[["'](\w+)["']\]$""")
+
+
 def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
     """Report objects of classes that torch.load refuses, in what is saved."""
     paths = {call.arguments["f"].text for call in read if "f" in call.arguments}
     forms = {path_form(script, call.value("f"), defaults=True) for call in read} - {HOLE}
     other = [call for call in script.named("torch.load") if call not in read]
-    for call in script.named("torch.save"):
-        things = [script.things[value.thing] for value in contents(call.value("obj")) if value.thing >= 0]
+    entries = entries_read(script, read)
+    for call, holding in saves(script):
+        things = [script.things[value.thing] for value in contents(holding) if value.thing >= 0]
         thing = next((t for t in things if t.kind in OBJECTS and t.made >= 0), None)
-        if thing is None or "f" not in call.arguments or other:
+        keys = (
+            holding.literal if holding.known is Known.MAPPING and isinstance(holding.literal, tuple) else ()
+        )
+        resumed = len(entries.intersection(keys)) > 1
+        if thing is None or other or not ("f" in call.arguments or resumed):
             continue
-        again = call.arguments["f"].text in paths
-        by_default_options = path_form(script, call.value("f"), defaults=True) in forms
+        again = "f" in call.arguments and call.arguments["f"].text in paths
+        by_default_options = resumed or path_form(script, call.value("f"), defaults=True) in forms
         inner = script.innermost(thing)
         what = (
             f"{OBJECTS[thing.kind]} {'model' if inner.kind in WRAPPERS else inner.type.rpartition('.')[2].rpartition(':')[2]}"

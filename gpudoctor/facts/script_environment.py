@@ -35,4 +35,7 @@ def meets_here(script: Script, group: Call) -> bool:
         for c in script.named("os.environ.__setitem__")
         if c.variable == "MASTER_ADDR" and not c.rank_conditions
     ]
+    started = script.named("multiprocessing.Process", "torch.multiprocessing.Process")
+    handed = (c.arguments[name].value for c in started for name in ("args", "kwargs") if name in c.arguments)
+    given += [str(item.literal) for value in handed for item in value.items]
     return any("127.0.0.1" in text or "localhost" in text for text in given)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import lint
 from gpudoctor.facts import CheckpointFile, Foreign, StateDict
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -369,3 +370,40 @@ class Trainer:
         return weight
 """,
 ]
+RESUMED = """
+import argparse
+import os
+import torch
+import tools  # of another package
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="runs")
+parser.add_argument("--resume", default="")
+args = parser.parse_args()
+model = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+if args.resume:
+    state = torch.load(args.resume, map_location="cpu")
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+entries = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "args": args}
+torch.save(entries, os.path.join(args.out, "last.pt"))
+"""
+
+
+def test_the_file_that_a_script_resumes_from_is_the_one_that_it_saves(tmp_path):
+    """The same entries are read and written, be it by a function of another file: the path is an option's."""
+    path = tmp_path / "train.py"
+    own = RESUMED.replace("torch.save(", "tools.save_on_master(")
+    for text in (RESUMED, own):
+        path.write_text(text)
+        [finding] = lint([path], only=["checkpoint-weights-only"]).findings
+        assert (finding.severity, finding.location.line) == (Severity.WARNING, 19)
+    path.write_text(own.replace('"args": args', '"args": vars(args)'))
+    assert lint([path], only=["checkpoint-weights-only"]).findings == []
+    path.write_text(own.replace('state["', 'state["pretrained_'))
+    assert lint([path], only=["checkpoint-weights-only"]).findings == []
+    path.write_text(RESUMED.replace('state["', 'state["pretrained_'))
+    [finding] = lint([path], only=["checkpoint-weights-only"]).findings
+    assert finding.severity is Severity.NOTE

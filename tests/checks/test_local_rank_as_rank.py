@@ -543,3 +543,24 @@ def work(local_rank, size, port):
     path.write_text(text.replace("127.0.0.1", "10.0.0.7"))
     [finding] = lint([path], only=["local-rank-as-rank"]).findings
     assert finding.severity is Severity.WARNING
+
+
+def test_an_address_that_started_processes_are_handed_counts_too(tmp_path):
+    path = tmp_path / "train.py"
+    text = """
+import torch.distributed as dist
+from torch.multiprocessing import Process
+
+def work(**given):
+    local_rank = given["local_rank"]
+    dist.init_process_group("nccl", init_method=given["method"], world_size=2, rank=local_rank)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    for local_rank in range(2):
+        Process(target=work, kwargs={"local_rank": local_rank, "method": "tcp://localhost:9999"}).start()
+"""
+    path.write_text(text)
+    assert {f.severity for f in lint([path], only=["local-rank-as-rank"]).findings} == {Severity.NOTE}
+    path.write_text(text.replace("localhost", "10.0.0.7"))
+    assert {f.severity for f in lint([path], only=["local-rank-as-rank"]).findings} == {Severity.WARNING}
