@@ -6,41 +6,26 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.logs.chains import PASSED, Chains
-from gpudoctor.logs.cut_off import fragment
+from gpudoctor.logs.chains import PASSED
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
-    ALIVE,
-    CODE,
     COMPLAINT,
-    DATA,
     ENOUGH,
     FINISHED,
     GAVE_UP,
-    MEASURE,
-    NCCLS,
-    NOISE,
-    PARTING,
-    REASON,
-    SETTLED,
     THREAD,
-    WRAPPER,
     is_result,
     reports_failure,
-    sentence,
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.pasted import beside_output, block_ends
+from gpudoctor.logs.output import Output
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import UNCAUGHT, in_traceback
-from gpudoctor.logs.wrapping import cut_width
+from gpudoctor.logs.tracebacks import UNCAUGHT
 
 LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
-WORDLESS = re.compile(r"[\W_]*$")
-"""A line without a letter or a number: a rule, or the dots of somebody who left something out."""
 SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
@@ -54,7 +39,7 @@ LOGGED = re.compile(
 """The level in a logger's line."""
 
 
-class Aftermath(Chains):
+class Aftermath(Output):
     """What stands below and above a failure, and whether it ended the process that wrote it."""
 
     def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
@@ -115,20 +100,6 @@ class Aftermath(Chains):
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
         return place < min(self._last_result, self.until(place)) and not self._kept_back(line, place)
-
-    def until(self, place: int) -> int:
-        """Return where the block of code ends in which a line of an issue stands; behind the log where it is in none.
-
-        What stands below that somebody wrote, or copied from elsewhere.
-        """
-        at = bisect_right(self._blocks, place, key=lambda mark: mark[0])
-        inside = at < len(self._blocks) and self._blocks[at][1]
-        return self._blocks[at][0] if inside else len(self.lines)
-
-    @functools.cached_property
-    def _blocks(self) -> list[tuple[int, bool]]:
-        """The marks above and below the blocks of code of an issue, and which of them end one."""
-        return block_ends(self.lines)
 
     @functools.cached_property
     def openings(self) -> Openings:
@@ -282,56 +253,3 @@ class Aftermath(Chains):
         last = max((one.place for one in self.raised), default=-1)
         below = reversed(range(last + 1, len(self.lines)))
         return next((p for p in below if reports_failure(self.lines[p].full, self.lines[p].text)), last)
-
-    def whole(self, place: int) -> int:
-        """Return the place of the last piece of a line that a terminal cut at its width."""
-        while place + 1 < len(self.lines) and self._cut(place):
-            place += 1
-        return place
-
-    def _cut(self, place: int) -> bool:
-        """Return whether a terminal cut a line, so that the next one is its rest; rich fills a line with blanks."""
-        line = self.lines[place]
-        whole = line.bar or line.full.endswith("  ")
-        return bool(line.text) and not whole and len(line.full) == self.width
-
-    @functools.cached_property
-    def width(self) -> int:
-        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
-        return cut_width(self.lines)
-
-    @functools.cached_property
-    def _traceback(self) -> bool:
-        """Whether a traceback is in the log."""
-        return any(one.frames for one in self.raised)
-
-    @functools.cached_property
-    def fragment(self) -> int:
-        """The place of the last line where it was cut off; -1 where nothing shows that."""
-        return fragment(self.lines)
-
-    def _ordinary(self, place: int) -> bool:
-        """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
-        line = self.lines[place]
-        text = line.text[:400]
-        if place and self._cut(place - 1):
-            return False  # the rest of the line above
-        if place == self.fragment or in_traceback(self.lines, place) or WORDLESS.match(text):
-            return False
-        if place and self.lines[place - 1].text == REASON:
-            return False
-        above = self.lines[place - 1] if place else None
-        if beside_output(line, above) or NCCLS.search(line.full):
-            return False
-        if SETTLED.search(text):
-            return True
-        if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):
-            return False
-        if ALIVE.search(line.full):
-            return True
-        noise = (
-            (line.bar and not FULL.search(text)) or NOISE.search(text) or CODE.search(text) or sentence(text)
-        )
-        # What is indented below an exception belongs to it.
-        part = line.indent and self._traceback and not DATA.search(text)
-        return bool(text) and not noise and not part

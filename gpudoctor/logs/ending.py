@@ -9,6 +9,7 @@ from msgspec import Struct
 from gpudoctor.facts import Run
 from gpudoctor.logs.cut_off import begun_traceback, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
+from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
     CLOSING,
@@ -16,12 +17,9 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     HARMLESS,
-    OPTION,
     PROGRESS,
     SETTLED,
-    SETUP,
     STATUS,
-    USAGE,
     WRAPPER,
     is_result,
     reports_failure,

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from gpudoctor.logs.line_kinds import CLOCK, FROM_C10, MEASURE, OPTION, PODS, SUMMARY, USAGE
+from gpudoctor.logs.foreign_lines import CLOCK, FROM_C10, OPTION, PODS, SUMMARY, USAGE
+from gpudoctor.logs.line_kinds import MEASURE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
 from gpudoctor.patterns import late_pattern

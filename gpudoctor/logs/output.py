@@ -1,0 +1,88 @@
+"""Which lines of a log a program printed of its own, and where what somebody pasted begins and ends."""
+
+import functools
+import re
+from bisect import bisect_right
+
+from gpudoctor.logs.chains import Chains
+from gpudoctor.logs.cut_off import fragment
+from gpudoctor.logs.foreign_lines import CODE, NCCLS, REASON
+from gpudoctor.logs.line_kinds import ALIVE, DATA, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
+from gpudoctor.logs.lines import FULL
+from gpudoctor.logs.pasted import beside_output, block_ends
+from gpudoctor.logs.tracebacks import in_traceback
+from gpudoctor.logs.wrapping import cut_width
+
+WORDLESS = re.compile(r"[\W_]*$")
+"""A line without a letter or a number: a rule, or the dots of somebody who left something out."""
+
+
+class Output(Chains):
+    """The lines that programs printed of their own, between exceptions, warnings, and what somebody wrote."""
+
+    def until(self, place: int) -> int:
+        """Return where the block of code ends in which a line of an issue stands; behind the log where it is in none.
+
+        What stands below that somebody wrote, or copied from elsewhere.
+        """
+        at = bisect_right(self._blocks, place, key=lambda mark: mark[0])
+        inside = at < len(self._blocks) and self._blocks[at][1]
+        return self._blocks[at][0] if inside else len(self.lines)
+
+    @functools.cached_property
+    def _blocks(self) -> list[tuple[int, bool]]:
+        """The marks above and below the blocks of code of an issue, and which of them end one."""
+        return block_ends(self.lines)
+
+    def whole(self, place: int) -> int:
+        """Return the place of the last piece of a line that a terminal cut at its width."""
+        while place + 1 < len(self.lines) and self._cut(place):
+            place += 1
+        return place
+
+    def _cut(self, place: int) -> bool:
+        """Return whether a terminal cut a line, so that the next one is its rest; rich fills a line with blanks."""
+        line = self.lines[place]
+        whole = line.bar or line.full.endswith("  ")
+        return bool(line.text) and not whole and len(line.full) == self.width
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
+        return cut_width(self.lines)
+
+    @functools.cached_property
+    def _traceback(self) -> bool:
+        """Whether a traceback is in the log."""
+        return any(one.frames for one in self.raised)
+
+    @functools.cached_property
+    def fragment(self) -> int:
+        """The place of the last line where it was cut off; -1 where nothing shows that."""
+        return fragment(self.lines)
+
+    def _ordinary(self, place: int) -> bool:
+        """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
+        line = self.lines[place]
+        text = line.text[:400]
+        if place and self._cut(place - 1):
+            return False  # the rest of the line above
+        if place == self.fragment or in_traceback(self.lines, place) or WORDLESS.match(text):
+            return False
+        if place and self.lines[place - 1].text == REASON:
+            return False
+        above = self.lines[place - 1] if place else None
+        if beside_output(line, above) or NCCLS.search(line.full):
+            return False
+        if SETTLED.search(text):
+            return True
+        if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):
+            return False
+        if ALIVE.search(line.full):
+            return True
+        noise = (
+            (line.bar and not FULL.search(text)) or NOISE.search(text) or CODE.search(text) or sentence(text)
+        )
+        # What is indented below an exception belongs to it.
+        part = line.indent and self._traceback and not DATA.search(text)
+        return bool(text) and not noise and not part
