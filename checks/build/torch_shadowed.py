@@ -34,7 +34,7 @@ import sys
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Distributions, Python, Shadow, Torch
+from gpudoctor.facts import Distributions, Python, Shadow, Torch, parsed_version
 
 # Modules that torch imports, and whose names people give to scripts.
 STANDARD = (
@@ -159,6 +159,7 @@ NEEDED_LATER = "secrets"
 COMPANIONS = ("torchvision", "torchaudio")
 LATER = ("sympy", "mpmath", "networkx", "jinja2", "fsspec")
 """Packages that torch imports when it needs them."""
+REQUIRED_SINCE = (2, 1)
 RARELY_NEEDED = {
     *COMPANIONS,
     "test",
@@ -192,8 +193,9 @@ def environment(
                 continue  # there is none that it could hide
             message = f"{one.path} is imported as {one.module} and hides the real one, which whoever asks for it does not get"
             yield check.found(message, severity=Severity.WARNING, fixes=[_rename(one.path)])
+        version = parsed_version(torch.version)
         for one in (s for s in torch.shadows if s.module in LATER and not s.loaded):
-            if distributions is not None and distributions.get(one.module) is not None:
+            if version is not None and version.release >= REQUIRED_SINCE:
                 message = f"{one.path} hides {one.module}: torch can be imported, and what needs that later cannot, such as torch.compile"
                 yield check.found(message, severity=Severity.WARNING, fixes=[_rename(one.path)])
         later = next((s for s in torch.shadows if s.module == NEEDED_LATER), None)
