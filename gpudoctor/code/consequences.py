@@ -70,7 +70,7 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
     for argument in arguments.values():
         for value in argument.value.possible():
             if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
-                under = tuple(test for test in frame.conditions if test.kind == "main")
+                under = tuple(test for test in frame.conditions if test.kind == "main" or test.by_rank)
                 program.deferred.append((value, under))
         if not own:
             program.escape(argument.value)

@@ -27,6 +27,8 @@ def deferred(frame: Frame) -> None:
         plain = program.partials and value.made not in program.partials
         if plain and any(o.text == value.text and o.made in program.partials for o, _ in program.deferred):
             continue  # what functools.partial makes of it, with some of what it takes, is handed over later
+        if _of_rank(guard) and any(o.text == value.text and not _of_rank(g) for o, g in program.deferred):
+            continue  # ranks hand it over on another way, too
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
             self_value = program.holder(value, item)
             caller = Frame(program, item.file)
@@ -34,6 +36,11 @@ def deferred(frame: Frame) -> None:
             caller.deferred = True
             ready, keywords = program.partials.get(value.made, ([], {}))
             follow(caller, item, self_value, list(ready), dict(keywords), item.node)
+
+
+def _of_rank(guard: tuple[Condition, ...]) -> bool:
+    """Return whether some ranks alone hand a function over."""
+    return any(test.by_rank for test in guard)
 
 
 def only_defined(frame: Frame) -> None:

@@ -2,6 +2,31 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from chainers import Trainer  # of another package
+from torch.nn.parallel import DistributedDataParallel
+
+def saver(model, name):
+    def save(trainer):
+        torch.save(model.module.state_dict(), os.path.join(trainer.out, name))  # <-
+    return save
+
+def main(data):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    trainer = Trainer(model, data)
+    if dist.get_rank() == 0:
+        trainer.extend(saver(model, "best.pt"))
+    trainer.extend(saver(model, "last.pt"))
+    trainer.run()
+    dist.destroy_process_group()
+
+main([])
+""",
+    """
 import argparse
 import os
 import torch
@@ -132,6 +157,30 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from chainers import Trainer  # of another package
+from torch.nn.parallel import DistributedDataParallel
+
+def saver(model, name):
+    def save(trainer):
+        torch.save(model.module.state_dict(), os.path.join(trainer.out, name))
+    return save
+
+def main(data):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    trainer = Trainer(model, data)
+    if dist.get_rank() == 0:
+        trainer.extend(saver(model, "best.pt"))
+    trainer.run()
+    dist.destroy_process_group()
+
+main([])
+""",
     """
 import argparse
 import os
