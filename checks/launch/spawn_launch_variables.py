@@ -79,6 +79,32 @@ def code(script: Script) -> Iterator[Finding]:
                 )
                 return
 
+        if _without_rank(call) and "RANK" not in written:
+            yield check.found(
+                "init_process_group is not told which rank this process is, and nothing sets RANK in the processes that this "
+                "script starts: every kind of rendezvous needs it",
+                location=call.place,
+                fixes=[GIVE],
+            )
+            return
+
+
+def _without_rank(call: Call) -> bool:
+    """Return whether a process group is made in a started process, of several, by no rank, store or URL that has one."""
+    if call.name != "torch.distributed.init_process_group" or call.starred or not call.reached:
+        return False
+    if call.given("rank") or call.given("store") or not call.given("world_size"):
+        return False
+    method, backend = call.value("init_method"), call.value("backend")
+    url = (
+        f"{method.literal} {method.text} {call.arguments['init_method'].text}"
+        if call.given("init_method")
+        else ""
+    )
+    return not (
+        method.by_rank or "rank" in url or backend.literal == "mpi" or call.value("world_size").literal == 1
+    )
+
 
 def _reads(call: Call) -> bool:
     """Return whether a call needs the number of nodes, or this one's, from who starts the script."""

@@ -2,6 +2,19 @@
 
 FLAGGED = [
     """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from settings import options
+
+def work(gpu):
+    dist.init_process_group(backend="nccl", init_method=options.url, world_size=options.gpus)  # <-
+    dist.barrier()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=options.gpus)
+""",
+    """
 import argparse
 import torch
 import torch.distributed as dist
@@ -63,6 +76,21 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from settings import options
+
+def work(gpu):
+    os.environ["RANK"] = str(gpu)
+    dist.init_process_group(backend="gloo", init_method=options.url, world_size=options.gpus)
+    dist.barrier()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=options.gpus)
+""",
     """
 import os
 import torch.distributed as dist
