@@ -163,10 +163,12 @@ RANDOM = "torch.utils.data.RandomSampler"
 
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
-    waiting = [argument.value for key, argument in made.arguments.items() if key not in OF_NO_SPLIT]
     sampler = script.thing(made.value("sampler"), "sampler")
+    never = _never_made(script, made.value("sampler")) is not None
+    left_out = (*OF_NO_SPLIT, "sampler") if never else OF_NO_SPLIT
+    waiting = [argument.value for key, argument in made.arguments.items() if key not in left_out]
     random = sampler is not None and sampler.type == RANDOM
-    shuffled = made.value("shuffle").literal is True or random
+    shuffled = any(v.literal is True for v in made.value("shuffle").possible()) or random
     if made.rank_conditions:
         return True
     for _ in range(200):

@@ -673,6 +673,7 @@ class Saver:
     "an attribute that no object has": """
 # file: train.py
 import torch
+import torch.distributed as dist
 from launch import ready
 from parts import pairs
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -683,8 +684,8 @@ if __name__ == "__main__":
     model = DDP(torch.nn.Linear(2, 2))
     sampler = None
     if state and getattr(state, "is_parallel", False):  # <- sampler-missing at = DataLoader | if state.parallel:
-        sampler = DistributedSampler(pairs, shuffle=False)
-    loader = DataLoader(pairs, batch_size=2, sampler=sampler)
+        sampler = DistributedSampler(pairs, num_replicas=dist.get_world_size(), rank=state.rank, shuffle=False)
+    loader = DataLoader(pairs, batch_size=2, sampler=sampler, shuffle=sampler is None)
     for epoch in range(3):
         for x, y in loader:
             (model(x) - y).pow(2).mean().backward()
