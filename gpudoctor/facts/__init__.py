@@ -85,21 +85,9 @@ if TYPE_CHECKING:
     from gpudoctor.facts.python import Python
     from gpudoctor.facts.ranks import Rank, Ranks
     from gpudoctor.facts.scaling import Scaling, ScalingRun
-    from gpudoctor.facts.script import (
-        COLLECTIVES,
-        UNSAFE_LOADS,
-        WRAPPERS,
-        Argument,
-        Attribute,
-        Call,
-        Condition,
-        Exit,
-        Loop,
-        ModuleClass,
-        Script,
-        Signature,
-    )
+    from gpudoctor.facts.script import UNSAFE_LOADS, WRAPPERS, Script
     from gpudoctor.facts.script_buffers import batch_norm
+    from gpudoctor.facts.script_calls import COLLECTIVES, Argument, Call, Exit
     from gpudoctor.facts.script_checkpoints import (
         PREFIXES,
         TELLS_WRAPPED,
@@ -113,7 +101,9 @@ if TYPE_CHECKING:
         stored,
         strips,
     )
+    from gpudoctor.facts.script_classes import Attribute, ModuleClass, Signature
     from gpudoctor.facts.script_collectives import Parted, Side, parted, side
+    from gpudoctor.facts.script_conditions import Condition, Loop
     from gpudoctor.facts.script_departures import left_alone, parted_by_data, returned, unequal
     from gpudoctor.facts.script_environment import meets_here, reads_address, written_variables
     from gpudoctor.facts.script_files import (
@@ -224,15 +214,16 @@ NAMES = {
     "python": "Python",
     "ranks": "Rank Ranks",
     "scaling": "Scaling ScalingRun",
-    "script": (
-        "Argument Attribute COLLECTIVES Call Condition Exit Loop ModuleClass Script Signature UNSAFE_LOADS WRAPPERS"
-    ),
+    "script": "Script UNSAFE_LOADS WRAPPERS",
     "script_buffers": "batch_norm",
+    "script_calls": "Argument COLLECTIVES Call Exit",
     "script_checkpoints": (
         "BareSaved PREFIXES SavedWrapper TELLS_WRAPPED bare_into_wrapper contents lax loads "
         "saved_wrappers stored strips"
     ),
+    "script_classes": "Attribute ModuleClass Signature",
     "script_collectives": "Parted Side parted side",
+    "script_conditions": "Condition Loop",
     "script_departures": "left_alone parted_by_data returned unequal",
     "script_environment": "meets_here reads_address written_variables",
     "script_files": "elsewhere of_several one_alone origins same_for_all spawns_ranks starts_several",

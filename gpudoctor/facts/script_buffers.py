@@ -1,6 +1,7 @@
 """Which models of a script hold buffers, such as BatchNorm's statistics: DistributedDataParallel broadcasts them."""
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_values import Place, Thing
 
 STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")

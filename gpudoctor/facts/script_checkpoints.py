@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gpudoctor.facts.script import Argument, Call, Condition, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Argument, Call
+from gpudoctor.facts.script_conditions import Condition
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_paths import HOLE, may_be_same, path_form, same_path
 from gpudoctor.facts.script_values import UNKNOWN, Known, Thing, Value

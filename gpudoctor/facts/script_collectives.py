@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gpudoctor.facts.script import Call, Condition, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
+from gpudoctor.facts.script_conditions import Condition
 from gpudoctor.facts.script_joined import joined
 from gpudoctor.facts.script_values import ANY_OTHER, Known, Place, Value
 

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, Condition, Exit, Loop, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call, Exit
 from gpudoctor.facts.script_collectives import side
+from gpudoctor.facts.script_conditions import Condition, Loop
 from gpudoctor.facts.script_joined import joined
 from gpudoctor.facts.script_values import Known, Place, Thing, Value
 

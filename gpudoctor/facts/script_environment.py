@@ -1,6 +1,7 @@
 """Which launch variables a script writes, and whether its process group reads them."""
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
 
 WHOLE = ("os.environ.update", "os.environ.__set__")
 """What changes the environment by a mapping that could not be taken apart."""

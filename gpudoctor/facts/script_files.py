@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, Condition, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
+from gpudoctor.facts.script_conditions import Condition
 from gpudoctor.facts.script_values import Known, Value
 from gpudoctor.patterns import late_pattern
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_models import NO_GRADIENTS
 from gpudoctor.facts.script_values import Known, Thing, Value

@@ -2,8 +2,9 @@
 
 import re
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
 from gpudoctor.facts.script_buffers import holds_buffers
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_values import Place, Thing
 
 CONSTRUCTED = frozenset(

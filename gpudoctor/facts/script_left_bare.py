@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gpudoctor.facts.script import WRAPPERS, Call, Script
+from gpudoctor.facts.script import WRAPPERS, Script
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_gradients import of_gradients, of_numbers, shares_gradients
 from gpudoctor.facts.script_joined import sharded

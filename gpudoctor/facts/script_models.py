@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import WRAPPERS, Argument, Call, Condition, ModuleClass, Script
+from gpudoctor.facts.script import WRAPPERS, Script
+from gpudoctor.facts.script_calls import Argument, Call
+from gpudoctor.facts.script_classes import ModuleClass
+from gpudoctor.facts.script_conditions import Condition
 from gpudoctor.facts.script_values import Thing, Value
 
 PLACING = ("to", "cuda", "to_empty")

@@ -2,7 +2,8 @@
 
 import re
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_values import Known, Value
 
 HOLE = "{}"

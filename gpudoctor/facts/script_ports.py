@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from enum import Enum
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Script
+from gpudoctor.facts.script_calls import Call
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_values import Value
 
