@@ -49,7 +49,8 @@ check = Check(
         ),
         Fix(
             "Make the group first, in every process",
-            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # under mp.spawn: and rank=, world_size=',
+            "# under mp.spawn, which sets no variables, with rank= and world_size= too\n"
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
             Kind.EDIT,
         ),
         Fix(
