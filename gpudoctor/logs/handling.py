@@ -133,7 +133,7 @@ class Handling(Restarts):
             return False
         if raised.told or (line.who and same_begin(raised, self.spans[line.name, line.who][-MANY:])):
             return True
-        return self._headed(raised) and all(one.caught for one in self._block(raised))
+        return self._headed(raised) and all(one.caught or one.told for one in self._block(raised))
 
     def _loops_on(self, line: Line, place: int) -> bool:
         """Return whether a rank, below all that it raised, prints lines of a kind that it had printed above it.

@@ -49,6 +49,10 @@ def test_a_rank_that_raises_the_same_again_while_torchrun_is_silent_died_of_neit
 def test_a_handler_s_traceback_while_torchrun_is_silent_ended_no_rank():
     caught = traceback(function="on_fit_end")
     assert worst(STARTED + "`Trainer.fit` stopped: `max_epochs=2` reached.\n" + caught + caught) is None
+    # Its caller tells of it right below, in words of its own.
+    told = "word fr is not known, zeros used. The server said: KeyError: 'fr'\n"
+    assert worst(f"{STARTED}word en 1.5\n{traceback(function='_run_function')}{told}") is None
+    assert worst(f"{STARTED}word en 1.5\n{traceback()}{told}") is Severity.ERROR
 
 
 def test_what_a_program_tells_last_while_torchrun_is_silent_ended_no_rank():
