@@ -71,6 +71,8 @@ check = Check(
     symptoms=[
         r"Parent directory (?:of )?(?P<path>.{1,300}?) does not exist",
         rf"No such file or directory: {QUOTED}",
+        # safetensors, whose Rust says it without quotation marks
+        r"FileNotFoundError: No such file or directory: (?P<path>[^'\"\s][^'\"\n]{0,300}\.safetensors)\b",
         Symptom(
             rf"FileNotFoundError: \[Errno 2\] No such file or directory: (?!{DATA})['\"](?P<path>[^'\"\n]{{1,300}})['\"]",
             near=SERIAL,

@@ -18,6 +18,9 @@ EXAMPLES = {
     "RuntimeError: Parent directory out/run1 does not exist.": (
         "out/run1 is not there, or holds no checkpoint, where this process looks"
     ),
+    "FileNotFoundError: No such file or directory: ./m/model-00001-of-00002.safetensors": (
+        "./m/model-00001-of-00002.safetensors is not there, or holds no checkpoint, where this process looks"
+    ),
     NO_FILE: "checkpoints/last.pt is not there, or holds no checkpoint, where this process looks",
     RENAMED: "model/tmp-checkpoint-49 was made or moved by another rank, or by an earlier run, just before",
     FRAME + "FileNotFoundError: [Errno 2] No such file or directory: 'out/best_model'": (
