@@ -57,10 +57,13 @@ SEE = Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls 
 # What is told of a file that is to be read: no folder that is made holds one.
 READ = re.compile(
     r"Repo id must|not found|can not be found|find a valid|No valid checkpoint|no file named|appear to have|"
-    r"not a local folder|not a checkpoint|not a valid DeepSpeed|latest file|load path|folder does not exist"
+    r"not a local folder|not a checkpoint|not a valid DeepSpeed|latest file|load path|folder does not exist|"
+    r"No such file or directory: [^'\"\s]"  # as safetensors says it
 )
 # the calls of a traceback in which a file is opened
-READING = re.compile(r"\b(?:torch|dcp|checkpoint)\.load\(|, in (?:_?load|read_metadata|from_pretrained)\b")
+READING = re.compile(
+    r"\b(?:torch|dcp|checkpoint)\.load\(|\bsafe_open\(|, in (?:_?load|load_file|load_model|read_metadata|from_pretrained)\b"
+)
 # a file that is opened to be read, as the line of the traceback shows it
 OPENED = re.compile(r"\bopen\([^()\n]{0,200}[\"']rb?[\"']|\b(?:load|imread|read_\w+)\([^()\n]{0,200}\)")
 WRITING = re.compile(r"\b(?:torch|dcp|checkpoint)\.(?:async_)?save\(|, in (?:async_)?save\b")

@@ -572,6 +572,7 @@ torch.save({}, os.path.join(tempfile.mkdtemp(), "last.pt"))
 def test_what_is_to_be_read_is_not_made():
     reading = "OSError: Repo id must use alphanumeric chars, '-', '_' or '.': './my-model'\n"
     writing = "RuntimeError: Parent directory /data/run1 does not exist.\n"
-    fixes = [[fix.command for fix in explain(text).findings[0].fixes] for text in (reading, writing)]
-    assert ["makedirs" in commands[0] for commands in fixes] == [False, True]
+    shard = "FileNotFoundError: No such file or directory: ./m/model-00001-of-00002.safetensors\n"
+    fixes = [[fix.command for fix in explain(text).findings[0].fixes] for text in (reading, shard, writing)]
+    assert ["makedirs" in commands[0] for commands in fixes] == [False, False, True]
     assert not any("barrier" in command for commands in fixes for command in commands)
