@@ -1,17 +1,21 @@
 """Machine, script, log and checkpoint together: which is the cause, and where each piece of evidence stands."""
 
+import io
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import gpudoctor
 from gpudoctor.facts import Run
 from gpudoctor.logs.explain import explain_run
 from gpudoctor.logs.own_source import scripts_of
 from gpudoctor.render.json import encode
+from gpudoctor.render.terminal import render
 from gpudoctor.report import Report, Status
 
 HERE = Path(__file__).parent
@@ -366,6 +370,12 @@ def test_explain_shows_the_line_of_the_script_that_a_traceback_names_first(folde
     assert [evidence.where for evidence in finding.evidence] == ["train.py:66", "log:4", None]
     assert finding.location is not None
     assert finding.location.line == 66
+
+
+def test_the_terminal_names_the_file_of_a_cause_that_a_log_shows(folder: Path) -> None:
+    out = io.StringIO()
+    render(examined(folder, script="hangs", log="time-out"), Console(file=out, width=200))
+    assert re.search(r"^train\.py:66:\d+: error  collective-in-branch ", out.getvalue(), re.M)
 
 
 def test_explain_says_what_is_known_of_the_line_at_which_something_unknown_was_raised(folder: Path) -> None:

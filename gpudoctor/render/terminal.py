@@ -120,7 +120,8 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     # A message that begins with the title says it all.
     repeated = finding.message.lower().startswith(finding.title.lower())
     title = finding.message[:1].upper() + finding.message[1:] if repeated else finding.title
-    if finding.location is not None and finding.source is Source.CODE:
+    own = own_line(finding)
+    if finding.location is not None and (finding.source is Source.CODE or own is not None):
         heading(console, finding, finding.location, title)
     else:
         line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {title}")
@@ -128,7 +129,6 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     if not repeated:
         block(console, finding.message)
     excerpt(console, finding)
-    own = own_line(finding)
     for evidence in finding.evidence[own is not None :]:
         where = f"{evidence.where}: " if evidence.where else ""
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
