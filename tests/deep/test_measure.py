@@ -18,7 +18,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor.deep import bench as bench_module
-from gpudoctor.deep import measure, series
+from gpudoctor.deep import collectives, devices, measure, series
 from gpudoctor.deep.bench import Bench
 from gpudoctor.deep.collectives import interfaces_to_measure, measure_gloo, measure_group, measure_nccl
 from gpudoctor.deep.connection import connect
@@ -69,6 +69,8 @@ class TestEverything:
     @needs_torch
     def test_a_machine_without_gpus(self, here: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(series, "WITHOUT_GPUS", 100.0)  # other tests may keep the processors busy
+        monkeypatch.setattr(devices, "CPU_SECONDS", 60.0)
+        monkeypatch.setattr(collectives, "GLOO_SECONDS", 60.0)
         said: list[str] = []
         facts: dict[str, msgspec.Struct] = {"torch": GLOO, "interfaces": LOOPBACK, "launch": Launch()}
         measured = measure(Snapshot(facts), here, say=said.append)
