@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.model import Finding, Fix, How, Known
+from gpudoctor.pattern_cache import compiled
 from gpudoctor.patterns import late_pattern
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
@@ -135,12 +136,13 @@ def _looks(patterns: list[str], command: str) -> bool:
     """Return whether every part of a command only looks."""
     parts = [part.strip() for part in PART.findall(command) if part.strip()]
     return all(
-        any(held(pattern) in part and re.fullmatch(pattern, part) for pattern in patterns) for part in parts
+        any(held(pattern) in part and compiled(pattern).fullmatch(part) for pattern in patterns)
+        for part in parts
     )
 
 
 def _any(patterns: Iterable[str], text: str) -> bool:
-    return any(held(pattern) in text and re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+    return any(held(pattern) in text and compiled(pattern, re.MULTILINE).search(text) for pattern in patterns)
 
 
 @functools.cache

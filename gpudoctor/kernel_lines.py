@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gpudoctor.facts import KernelEvent
+from gpudoctor.patterns import late_pattern
 
 # /dev/kmsg: "4,1234,98765432,-;text"; dmesg: "[  98.765432] text", with CONFIG_PRINTK_CALLER "[  98.765432][ T1] text";
 # journalctl -o short-monotonic: "[   98.765432] node1 kernel: text"; a file:
 # "Nov 22 10:00:00 node1 kernel: [ 98.7] text".
-RECORD = re.compile(r"\d{1,4},\d+,(?P<usec>\d+),[^;]*;(?P<text>.*)")
-LINE = re.compile(
+RECORD = late_pattern(r"\d{1,4},\d+,(?P<usec>\d+),[^;]*;(?P<text>.*)")
+LINE = late_pattern(
     r"(?:<\d+>)?(?:(?:[A-Z][a-z]{2} +\d+ [\d:]+|\d{4}-\d\d-\d\d\S+) \S+ kernel: ?)?"
     r"(?:\[ *(?P<sec>\d+\.\d+)\](?:\[[^\]]*\])? ?|\[[A-Z][^\]]*\] ?)?(?:\S+ kernel: ?)?(?P<text>.*)"
 )
@@ -71,7 +72,7 @@ def _event(kind: str, **fixed: bool | int | None) -> Make:
 
 
 PATTERNS: list[tuple[re.Pattern[str], Make]] = [
-    (re.compile(pattern), make)
+    (late_pattern(pattern), make)
     for pattern, make in [
         (
             (
@@ -148,8 +149,8 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
         (r"\b(?:nfs|NFS): server (?P<process>\S+) not responding", _event("nfs")),
     ]
 ]
-ANSWERS = re.compile(r"\b(?:nfs|NFS): server (\S+) OK\b")
-WORDS = re.compile(
+ANSWERS = late_pattern(r"\b(?:nfs|NFS): server (\S+) OK\b")
+WORDS = late_pattern(
     r"Xid|NVRM|IO_PAGE|DMAR|process|oom-kill|blocked for|lockup|segfault|protection|trap|PCIe Bus|mlx5|server"
 )
 

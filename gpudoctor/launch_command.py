@@ -8,13 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.model import Fix, Kind
+from gpudoctor.patterns import late_pattern
 
-TORCHRUN = re.compile(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
+TORCHRUN = late_pattern(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
 KEEPING = {"--log-dir", "--redirects", "--tee"}
 """Options that keep each rank's output."""
-SLURMS = re.compile(r"(?:sacct|sbatch|srun|scontrol|squeue|salloc) |export .{0,200}\$SLURM_")
+SLURMS = late_pattern(r"(?:sacct|sbatch|srun|scontrol|squeue|salloc) |export .{0,200}\$SLURM_")
 """A command that Slurm alone knows."""
-PLAIN = re.compile(r"\b(?P<begin>python )train\.py\b|(?<=')\[t\]rain\.py\b")
+PLAIN = late_pattern(r"\b(?P<begin>python )train\.py\b|(?<=')\[t\]rain\.py\b")
 """The script where no launcher stands in front of it, and as grep finds it and not itself."""
 
 

@@ -3,6 +3,8 @@
 import re
 from typing import Any, cast
 
+from gpudoctor.pattern_cache import compiled
+
 
 class _Late:
     """A pattern that becomes one when it is asked for more than its text."""
@@ -13,7 +15,7 @@ class _Late:
 
     def __getattr__(self, name: str) -> Any:
         """Give what the compiled pattern gives, and keep it: the next time it is found at once."""
-        found = getattr(re.compile(self.pattern, self.flags), name)
+        found = getattr(compiled(self.pattern, self.flags), name)
         setattr(self, name, found)
         return found
 

@@ -12,7 +12,8 @@ ENGINE = sorted(p for p in (ROOT / "gpudoctor").rglob("*.py") if p.parent.name !
 CHECKS = sorted(p for p in (ROOT / "checks").rglob("*.py") if "reproductions" not in p.parts)
 FLOORS = {
     # words and data
-    "patterns": "",
+    "pattern_cache": "",
+    "patterns": "pattern_cache",
     "text": "patterns",
     "bad_input": "",
     "garbage": "",
@@ -23,7 +24,7 @@ FLOORS = {
     "report": "model",
     "snapshot": "facts report",
     "guard": "interruption model report text",
-    "grounds": "model patterns registry report text",
+    "grounds": "model pattern_cache patterns registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
     "verdict": "facts fitness grounds model registry report script_verdict snapshot text",
@@ -36,18 +37,18 @@ FLOORS = {
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "child interpreter",
-    "kernel_lines": "facts",
+    "kernel_lines": "facts patterns",
     "probes": "facts kernel_lines",
     "literals": "",
-    "launch_command": "model",
+    "launch_command": "model patterns",
     "check_loading": "guard literals model",
     "registry": "bad_input check_loading guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers.nvidia_smi": "facts",
     "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
-    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model patterns "
-    "redact.name_forms registry report snapshot text verdict",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model pattern_cache "
+    "patterns redact.name_forms registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts garbage text",
@@ -90,14 +91,14 @@ FLOORS = {
     # how it is given out
     "redact.word_lists": "patterns",
     "redact.identifiers": "patterns redact.word_lists",
-    "redact.name_forms": "patterns redact.identifiers redact.word_lists",
+    "redact.name_forms": "pattern_cache patterns redact.identifiers redact.word_lists",
     "redact": "facts model patterns redact.identifiers redact.name_forms redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proving.proofs report "
     "proving.scaling text ticketing",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts garbage interpreter interruption logs model passthrough proving.proofs redact registry render report "
-    "proving.scaling proving.scripts text ticketing proving.training proving.training_script verdict",
+    "facts garbage interpreter interruption logs model passthrough pattern_cache proving.proofs redact registry render "
+    "report proving.scaling proving.scripts text ticketing proving.training proving.training_script verdict",
     "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts garbage registry text",
     "__main__": "cli",
 }

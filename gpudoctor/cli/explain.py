@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gpudoctor import pattern_cache
 from gpudoctor.cli.commands import Command
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
@@ -29,6 +30,7 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     torchrun ... 2>&1 | tee train.log | gpudoctor explain -
     gpudoctor explain train.log --facts report.json
     """
+    pattern_cache.recall()
     from gpudoctor.logs.explain import explain
 
     begun = time.monotonic()
@@ -38,4 +40,6 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     with output.status() as say:
         say(f"reading {paths[0]}")
         report = explain(paths, facts=facts, checks=Registry.of(folders), say=say, warn=output.warn)
-    return output.deliver(report, seconds=time.monotonic() - begun)
+    code = output.deliver(report, seconds=time.monotonic() - begun)
+    pattern_cache.keep()
+    return code

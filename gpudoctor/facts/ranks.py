@@ -1,19 +1,19 @@
 """What saved reports of several ranks of one launch say of it, side by side."""
 
 import os
-import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.torch import Torch
+from gpudoctor.patterns import late_pattern
 
-SHARED = re.compile(r"NCCL_[A-Z0-9_]+|TORCH_DISTRIBUTED_DEBUG")
+SHARED = late_pattern(r"NCCL_[A-Z0-9_]+|TORCH_DISTRIBUTED_DEBUG")
 """Variables by which ranks choose how they talk to each other; torchrun sets none of them."""
-OWN = re.compile(r"NCCL_(?:\w*DEBUG|WARN)|_(?:IFNAME|HCA|ADDR|HOSTID|FILE|PATH|DIR|CONF)(?:_|$)")
+OWN = late_pattern(r"NCCL_(?:\w*DEBUG|WARN)|_(?:IFNAME|HCA|ADDR|HOSTID|FILE|PATH|DIR|CONF)(?:_|$)")
 """Those of them that only print, which one rank alone may do, or that name what each node has in its own way."""
-ALIAS = re.compile(r"\b(?:ip|host|path|user|mac|name)-\d")
+ALIAS = late_pattern(r"\b(?:ip|host|path|user|mac|name)-\d")
 """A report says these in the place of names and addresses, and each report counts them for itself."""
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -23,14 +22,15 @@ from gpudoctor.logs.output import Output
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import UNCAUGHT
+from gpudoctor.patterns import late_pattern
 
-LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
+LAUNCHER = late_pattern(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
 SAMPLE = 500
 """Lines of programs that tell what stands in front of all of them."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
-LOGGED = re.compile(
+LOGGED = late_pattern(
     r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\b|"
     # glog's letter, and the names that structlog and logfmt write small
     r"^\[?[DIWEF](?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:\d\d|\[(?:error|warning|critical|info|debug) *\]|"

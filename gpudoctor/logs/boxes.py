@@ -1,17 +1,18 @@
 """Boxes of rich's: a path that fills more than a line, and the message below, put together where rich broke them."""
 
-import re
 from collections.abc import Sequence
 
-BOTTOM = re.compile(r"^ *╰─+╯ *$")
+from gpudoctor.patterns import late_pattern
+
+BOTTOM = late_pattern(r"^ *╰─+╯ *$")
 """The last line of a box; the exception's name and message stand below it, broken at the box's width."""
-NAME = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)")
-FILLED = re.compile(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{20,400}) │")
+NAME = late_pattern(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::|$)")
+FILLED = late_pattern(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{20,400}) │")
 """A row of a box that a path fills to its end."""
-WITHIN = re.compile(r" {0,4}│ (?P<body>\S.*?) *(?:│|$)")
-BREAKS = re.compile(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{3,400}:\d+ in) +│")
+WITHIN = late_pattern(r" {0,4}│ (?P<body>\S.*?) *(?:│|$)")
+BREAKS = late_pattern(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{3,400}:\d+ in) +│")
 """A row of a box in which there was no room for the function's name behind the line's number."""
-GOES_ON = re.compile(r"\S{0,400}:\d+ in \S")
+GOES_ON = late_pattern(r"\S{0,400}:\d+ in \S")
 MOST_OF_PATH = 4
 """Rows that a path takes, at the most."""
 MOST = 20

@@ -1,6 +1,5 @@
 """The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
-import re
 import signal
 from bisect import bisect_left
 from collections import defaultdict
@@ -17,8 +16,9 @@ from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.model import Severity
+from gpudoctor.patterns import late_pattern
 
-WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
+WARNED = late_pattern(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
 ABORTED = ("-6", "134", "SIGABRT")
 """How exit codes and signals say that a process ended itself: C++'s ``terminate``, or a watchdog."""

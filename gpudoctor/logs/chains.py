@@ -1,6 +1,5 @@
 """The exceptions of each process: which were raised from each other, and what stands right above them."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,8 +7,9 @@ from collections.abc import Sequence
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.tracebacks import CHAINED
+from gpudoctor.patterns import late_pattern
 
-PASSED = re.compile(r"-- Process \d+ terminated with the following error")
+PASSED = late_pattern(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
 
 

@@ -1,14 +1,14 @@
 """What Python's fault handler wrote of a crash: where in the user's own code it was."""
 
 import itertools
-import re
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import NOT_OWN, OWN_MOST, Frame
 from gpudoctor.logs.tracebacks import FRAME
+from gpudoctor.patterns import late_pattern
 
-STACK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent call first\):")
+STACK = late_pattern(r"^(?:Current thread|Thread) 0x[0-9a-f]+ .{0,80}\(most recent call first\):")
 
 
 def spoke(lines: Sequence[Line]) -> bool:

@@ -1,6 +1,5 @@
 """What tells that a program caught a failure: its own words, a launcher's silence, what it printed next."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -32,8 +31,9 @@ from gpudoctor.logs.raised import CUT_OFF, Raised
 from gpudoctor.logs.recurrence import counts_back, numbered, same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import HEADER
+from gpudoctor.patterns import late_pattern
 
-WARNED = re.compile(
+WARNED = late_pattern(
     r"\bWARN(?:ING)?\b|^\[?W(?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[warning *\]|\blevel=warn(?:ing)?\b"
 )
 """The level of a logger's line of something that the program does without."""

@@ -8,8 +8,9 @@ from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.model import Check, Severity
+from gpudoctor.patterns import late_pattern
 
-CRASHED = re.compile(
+CRASHED = late_pattern(
     r"segmentation|segfault|SIGSEGV|bus error|SIGBUS|illegal|SIGILL|floating|SIGFPE|killed|SIGKILL|\b9\b|137",
     re.IGNORECASE,
 )

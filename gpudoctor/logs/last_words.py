@@ -1,6 +1,5 @@
 """Whose output to look at where a log tells only that a rank ended, and what was printed last above that."""
 
-import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -12,16 +11,17 @@ from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import Evidence, Finding, Fix
+from gpudoctor.patterns import late_pattern
 from gpudoctor.text import ranks
 
 SAID = 5
 """Lines of programs above a launcher's first word of a failure, among which the one is that says most of it."""
-ALONE = re.compile(r"<NO_OTHER_FAILURES>")
+ALONE = late_pattern(r"<NO_OTHER_FAILURES>")
 """What torchrun's summary holds where one rank alone failed (torch/distributed/elastic/multiprocessing/errors)."""
 LAST_WORDS = "the last that was printed above the launcher's words is quoted, and may say why"
-HERE = re.compile(r"(?:127\.|::1$|localhost$)")
+HERE = late_pattern(r"(?:127\.|::1$|localhost$)")
 """An address that only processes of the same machine have."""
-WORDS = re.compile(r"[^\W\d_]{3}")
+WORDS = late_pattern(r"[^\W\d_]{3}")
 
 
 def pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:

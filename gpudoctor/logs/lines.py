@@ -1,6 +1,5 @@
 """A log's lines as a reader sees them: without colours and prefixes, and each with the process that wrote it."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -9,11 +8,12 @@ from msgspec.structs import replace
 from gpudoctor.logs.boxes import unbroken
 from gpudoctor.logs.prefixes import Prefix, habits, read
 from gpudoctor.logs.records import unfolded
+from gpudoctor.patterns import late_pattern
 from gpudoctor.text import CONTROL_SEQUENCE
 
 # In a paste the escape character of a colour may be lost.
-ANSI = re.compile(CONTROL_SEQUENCE.pattern + r"|(?<![\w\[])\[(?:\d{1,2};)?\d{1,2}m")
-HTML = re.compile(r"&(?:quot|lt|gt|amp|nbsp|#39|#x27|#34);")
+ANSI = late_pattern(CONTROL_SEQUENCE.pattern + r"|(?<![\w\[])\[(?:\d{1,2};)?\d{1,2}m")
+HTML = late_pattern(r"&(?:quot|lt|gt|amp|nbsp|#39|#x27|#34);")
 ENTITIES = {
     "&quot;": '"',
     "&lt;": "<",
@@ -27,14 +27,14 @@ ENTITIES = {
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
 FRAME_ESCAPED = 'File \\"'
-PLAIN_QUOTE = re.compile(r'(?<!\\)"')
+PLAIN_QUOTE = late_pattern(r'(?<!\\)"')
 """A line that was cut out of a text of JSON has none: its frames are those of a traceback all the same."""
 MARKS = ("`", "*")
-BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
-BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
-FULL = re.compile(r"\b100%\|")
+BOLD = late_pattern(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
+BAR = late_pattern(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
+FULL = late_pattern(r"\b100%\|")
 """A bar of which all is done."""
-GLUED = re.compile(r"\d(?:[a-zA-Z]{1,9}/s|s/[a-z]{1,9})\b[^\]\[]{0,200}\](?=[A-Za-z/(])")
+GLUED = late_pattern(r"\d(?:[a-zA-Z]{1,9}/s|s/[a-z]{1,9})\b[^\]\[]{0,200}\](?=[A-Za-z/(])")
 """The end of a progress bar right behind which something else was printed: the bar's line was not ended."""
 TERMINATED = "terminate called after throwing an instance of"
 WHAT = "what():"

@@ -1,16 +1,16 @@
 """Names of machines and people in a log: learnt from every line, for a line that is not quoted tells them as well."""
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.model import Finding
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.name_forms import machine_name, names_told
 
 TOPICS = {"host": "hosts", "site": "hosts", "user": "users", "repository": "repositories"}
-NUMBER = re.compile(r"(?<![\w.-])\d[\d.,:]*")
+NUMBER = late_pattern(r"(?<![\w.-])\d[\d.,:]*")
 """A step, a loss, a time: lines that differ in these alone name the same machines."""
 
 

@@ -1,7 +1,6 @@
 """Which lines of a log a program printed of its own, and where what somebody pasted begins and ends."""
 
 import functools
-import re
 from bisect import bisect_right
 
 from gpudoctor.logs.chains import Chains
@@ -12,8 +11,9 @@ from gpudoctor.logs.lines import FULL
 from gpudoctor.logs.pasted import beside_output, block_ends
 from gpudoctor.logs.tracebacks import in_traceback
 from gpudoctor.logs.wrapping import cut_width
+from gpudoctor.patterns import late_pattern
 
-WORDLESS = re.compile(r"[\W_]*$")
+WORDLESS = late_pattern(r"[\W_]*$")
 """A line without a letter or a number: a rule, or the dots of somebody who left something out."""
 
 

@@ -1,7 +1,6 @@
 """The user's scripts, where they lie here: those that a log's tracebacks name, and those that a command runs."""
 
 import os
-import re
 import stat
 from collections.abc import Iterable
 
@@ -9,6 +8,7 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.correlation import correlate
 from gpudoctor.facts import Log, SourceLine
 from gpudoctor.model import Role, Severity
+from gpudoctor.patterns import late_pattern
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
 from gpudoctor.verdict import conclude
@@ -18,7 +18,7 @@ BYTES_MOST = 1 << 20
 """A script is smaller; a log may name anything."""
 
 
-SCRIPT = re.compile(r"[^\s'\"=;|&<>()]+\.py(?![\w.])")
+SCRIPT = late_pattern(r"[^\s'\"=;|&<>()]+\.py(?![\w.])")
 
 
 def beside_source(report: Report, registry: Registry, run: Iterable[str] = ()) -> Report:

@@ -1,14 +1,14 @@
 """The places in a check's message and fixes, ``<port>``, and what a symptom's groups caught in them."""
 
-import re
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from gpudoctor.model import Check, Fix
+from gpudoctor.patterns import late_pattern
 
-PLACE = re.compile(r"<([a-z_]+)>")
-OPTIONAL = re.compile(r"\[([^\[\]]*<[a-z_]+>[^\[\]]*)\]")
+PLACE = late_pattern(r"<([a-z_]+)>")
+OPTIONAL = late_pattern(r"\[([^\[\]]*<[a-z_]+>[^\[\]]*)\]")
 
 
 def filled_message(check: Check, groups: Mapping[str, str], line: str) -> str:

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from gpudoctor.patterns import late_pattern
+
 _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
 _UNIT = r"[A-Za-z][\w.@/-]{0,60}\[(?P<pid>\d+)\]: ?"
 """The program or service in front of what it wrote, as systemd's journal has it."""
@@ -44,7 +46,7 @@ _ALWAYS = [
     r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
     r"\[(?!\S+\.(?:py|cpp|cc|cu):|PID:)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] (?!\[PID:)",  # mpirun's own
 ]
-DIGITS = re.compile(r"\d+")
+DIGITS = late_pattern(r"\d+")
 MONTHS = {
     name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)
 }
@@ -62,24 +64,24 @@ _LOGGERS = [
     rf"\([\w.-]{{1,60}}:\d+\) (?=(?:{_LEVELS}): )",
     r"[IWEF](?: +\d+)? [\w./-]{1,120}\.cc:\d+\] ?",  # TensorFlow and XLA, behind the time
 ]
-_LEVEL = re.compile(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")
-_WHERE = re.compile(r"\[?[\w./-]{1,200}\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
-PATTERNS = [re.compile(p) for p in [*_ALWAYS, *_LOGGERS]] + [_LEVEL, _WHERE]
+_LEVEL = late_pattern(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")
+_WHERE = late_pattern(r"\[?[\w./-]{1,200}\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
+PATTERNS = [late_pattern(p) for p in [*_ALWAYS, *_LOGGERS]] + [_LEVEL, _WHERE]
 # Each of these means a rank or host only where most lines of a text begin with it.
 _MOSTLY = {
-    "srun": re.compile(r"[ \t]{0,4}(?P<rank>\d{1,5}): "),
-    "bracket": re.compile(r"\[(?P<rank>\d{1,5})\]:? "),
+    "srun": late_pattern(r"[ \t]{0,4}(?P<rank>\d{1,5}): "),
+    "bracket": late_pattern(r"\[(?P<rank>\d{1,5})\]:? "),
     # a launcher of somebody's own: [worker 1], (gpu 0), r3>, proc-2 |
-    "tag": re.compile(
+    "tag": late_pattern(
         r"[\[(<]?(?:worker|rank|proc(?:ess)?|gpu|trainer|replica|[rwp])[ _:#=-]{0,2}(?P<rank>\d{1,4})(?:/\d{1,4})?"
         r"(?:[\])>] ?[:|]?|[:>]| ?\|)[ \t]",
         re.IGNORECASE,
     ),
-    "numbered": re.compile(r"[ \t]{0,6}(?P<number>\d{1,6})(?:[:|]|\t|  )[ \t]?"),
-    "host": re.compile(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
-    "comment": re.compile(r"# ?"),
+    "numbered": late_pattern(r"[ \t]{0,6}(?P<number>\d{1,6})(?:[:|]|\t|  )[ \t]?"),
+    "host": late_pattern(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
+    "comment": late_pattern(r"# ?"),
 }
-_INSIDE = re.compile(r"\[Rank (\d{1,5})\]|\bPG[^\]\n]{0,80} Rank (\d{1,5})\]|\bFrom Rank: (\d{1,5}),")
+_INSIDE = late_pattern(r"\[Rank (\d{1,5})\]|\bPG[^\]\n]{0,80} Rank (\d{1,5})\]|\bFrom Rank: (\d{1,5}),")
 
 
 class Prefix(NamedTuple):

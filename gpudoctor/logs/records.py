@@ -1,22 +1,22 @@
 """Records of JSON, one on a line, as loggers and collectors of logs write them: what a program printed is in them."""
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from gpudoctor.logs.prefixes import read
+from gpudoctor.patterns import late_pattern
 
 SHIPPED = frozenset({"log", "stream", "time"})
 """The names of Docker's json-file driver, https://docs.docker.com/engine/logging/drivers/json-file/; `time` in UTC."""
 LOGURU = frozenset({"text", "record"})
 """The names of loguru's records with serialize=True: `text` is the line as it prints it without."""
 TRACE = "Traceback (most recent call last)"
-START = re.compile(r'\{[ \t]?"')
-ESCAPED = re.compile(r"\\n(?:['\"],? ?\[?['\"])?[ \t]+File \\?[\"']")
+START = late_pattern(r'\{[ \t]?"')
+ESCAPED = late_pattern(r"\\n(?:['\"],? ?\[?['\"])?[ \t]+File \\?[\"']")
 """A traceback in one line: its line ends are written as in a string's source, or it is a list of strings."""
-BREAK = re.compile(r"(?<!\\)\\n(?:['\"], ?['\"])?")
+BREAK = late_pattern(r"(?<!\\)\\n(?:['\"], ?['\"])?")
 MOST = 256 << 10
 """Characters of a record that is read."""
 

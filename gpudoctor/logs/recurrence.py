@@ -1,7 +1,6 @@
 """What comes again in a log: the same exception below the same line of code, or a program's first words."""
 
 import itertools
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from gpudoctor.logs.line_kinds import NOISE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
+from gpudoctor.patterns import late_pattern
 
-DIGITS = re.compile(r"\d+")
-WHOLE = re.compile(r"(?<![\d.:])\d{1,15}(?![\d.:])")
-WORDS = re.compile(r"[A-Za-z]{3}")
+DIGITS = late_pattern(r"\d+")
+WHOLE = late_pattern(r"(?<![\d.:])\d{1,15}(?![\d.:])")
+WORDS = late_pattern(r"[A-Za-z]{3}")
 OPENING = 3
 """Lines with text at the beginning of a log among which a program's first words stand."""
 

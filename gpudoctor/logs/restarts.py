@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,16 +11,17 @@ from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, STEP_ENDED, T
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import begins, numbered
+from gpudoctor.patterns import late_pattern
 
 EXITED = "ProcessExitedException"
 """What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
-CODE = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: ")
-CODE_OF_EXCEPTION = re.compile(r"failed \(exitcode: 1\) local_rank: ")
-LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
+CODE = late_pattern(r"failed \(exitcode: (-?\d+)\) local_rank: ")
+CODE_OF_EXCEPTION = late_pattern(r"failed \(exitcode: 1\) local_rank: ")
+LAUNCH = late_pattern(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
-TORCHRUN = re.compile(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+TORCHRUN = late_pattern(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
 """The warnings of torchrun itself, as torch 2.15 writes them."""
 
 

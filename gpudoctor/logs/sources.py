@@ -16,17 +16,18 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.literals import Finder
 from gpudoctor.logs.prefixes import since_new_year
 from gpudoctor.logs.scan import Kept, Stream, scan
+from gpudoctor.patterns import late_pattern
 
 FILES_MOST = 5000
 """Files of a folder that are read: a thousand ranks with their output, errors and error files."""
-ATTEMPT = re.compile(r"attempt_\d+/(\d{1,5})/[^/]+$")
+ATTEMPT = late_pattern(r"attempt_\d+/(\d{1,5})/[^/]+$")
 """torchrun's ``--log-dir``: RUN/attempt_0/RANK/stderr.log."""
-RANK = re.compile(r"(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)[^/]*$|(?:^|/)rank[-_=. ]?(\d{1,5})(?:/[^/]*)?$")
-LOG = re.compile(
+RANK = late_pattern(r"(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)[^/]*$|(?:^|/)rank[-_=. ]?(\d{1,5})(?:/[^/]*)?$")
+LOG = late_pattern(
     r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$"
 )
 ERROR_BEGIN = b'{"message"'
-ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
+ERROR_FILE = late_pattern(r"error\w*\.json$|_error\.json$")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 

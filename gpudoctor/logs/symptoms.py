@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from gpudoctor.logs.placeholders import filled_fixes, filled_message, quotes_no_
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.wrapping import joined, likely_width
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
+from gpudoctor.pattern_cache import compiled
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
@@ -40,10 +40,9 @@ class Seen(Struct):
     """Somebody who asks for help wrote it."""
 
 
-@cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Compile a pattern; letters are ASCII's, for a Chinese word may stand right beside an error's name."""
-    return re.compile(pattern, flags | re.ASCII)
+    return compiled(pattern, flags | re.ASCII)
 
 
 class Sightings(NamedTuple):

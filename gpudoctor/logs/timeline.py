@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -29,10 +28,11 @@ from gpudoctor.logs.lines import Line
 from gpudoctor.logs.pasted import ASKING, PROMPT, title
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.telling import Telling
+from gpudoctor.patterns import late_pattern
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
-WARNED = re.compile(r"\[W\d{4} ")
+WARNED = late_pattern(r"\[W\d{4} ")
 """In front of a warning of torch's C++."""
 
 

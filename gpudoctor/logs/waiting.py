@@ -1,18 +1,20 @@
 """Where each rank stood when it was given up: who reports, who is silent, who called another collective."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Frame, Raised
+from gpudoctor.patterns import late_pattern
 from gpudoctor.text import listed, ranks
 
-WORLD = re.compile(r"\b(?:[Ww]orld[_ ]?[Ss]ize|WORLD_SIZE|nranks|nRanks|num_ranks)\b['\"]?\W{1,3}(\d{1,5})\b")
+WORLD = late_pattern(
+    r"\b(?:[Ww]orld[_ ]?[Ss]ize|WORLD_SIZE|nranks|nRanks|num_ranks)\b['\"]?\W{1,3}(\d{1,5})\b"
+)
 MOST = 4096
 """Ranks; a larger number is taken for something else."""
-COLLECTIVES = re.compile(
+COLLECTIVES = late_pattern(
     r"^(?:all_reduce|all_gather|all_to_all|barrier|monitored_barrier|broadcast|gather|scatter|reduce|reduce_scatter|send|recv|"
     r"_?all_gather_base|_?reduce_scatter_base)(?:_into_tensor|_tensor|_single|_object|_object_list|_coalesced)?$"
 )

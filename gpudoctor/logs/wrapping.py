@@ -1,6 +1,5 @@
 """Lines that were one: cut at the width of a terminal, or broken between words by a mail or an editor."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,10 +7,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from gpudoctor.logs.lines import LINE_MOST, Line
+from gpudoctor.patterns import late_pattern
 
 WIDTHS = range(60, 251)
 """Columns of a terminal."""
-DIGIT = re.compile(r"\d")
+DIGIT = late_pattern(r"\d")
 ALIKE = 3
 """Lines of exactly one length from which on that is a width."""
 PASTE = 3000

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.word_lists import HIDDEN
 from gpudoctor.text import ranges
 
@@ -12,9 +13,9 @@ __all__ = ["Aliases"]
 # text may contain (Unicode keeps them for such use): later steps cannot mistake it for anything, and aliases
 # are numbered at the end, in the order of the text. A colour code has two others, for an address may
 # end at it and a path begin.
-_MARK = re.compile("[\ufdd0\ufdd2](\\d+)[\ufdd1\ufdd3]")
-_GOES_ON = re.compile(r"[A-Za-z0-9]|-\d|-[0-9a-f]{4}")
-_ALIAS_KIND = re.compile(r"[a-z-]*[a-z]")
+_MARK = late_pattern("[\ufdd0\ufdd2](\\d+)[\ufdd1\ufdd3]")
+_GOES_ON = late_pattern(r"[A-Za-z0-9]|-\d|-[0-9a-f]{4}")
+_ALIAS_KIND = late_pattern(r"[a-z-]*[a-z]")
 
 
 class Aliases:

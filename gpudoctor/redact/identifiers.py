@@ -47,7 +47,7 @@ def before(text: str, end: int, letters: str = _WORD, most: int = 253) -> str:
 
 # --- addresses ---------------------------------------------------------------------------------------------
 
-_IP4 = re.compile(r"\d(?<![A-Za-z0-9]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
+_IP4 = late_pattern(r"\d(?<![A-Za-z0-9]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
 _COMPARED = ("==", ">=", "<=", "~=", "!=")
 _PACKAGE = late_pattern(
     r"(?:nvidia[-_])?(?:lib)?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cutensor|nccl|npp"
@@ -56,7 +56,7 @@ _PACKAGE = late_pattern(
     r"|[\w-]{0,48}[-_]cu\d\d"
 )
 _VERSION_AFTER = late_pattern(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
-_IP6 = re.compile(
+_IP6 = late_pattern(
     r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<!\.[0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}"
 )
 _ROUTED = late_pattern(r"[23][0-9a-f]{3}|f[c-f][0-9a-f]{2}", re.IGNORECASE)

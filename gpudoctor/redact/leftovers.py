@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.identifiers import Span
 from gpudoctor.redact.names import Private, known, stands_alone
@@ -14,7 +15,7 @@ __all__ = ["leftovers"]
 
 IN_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 """As html.escape writes them; its module brings two thousand names of letters along."""
-_WORDS = re.compile(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
+_WORDS = late_pattern(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
 _FINDERS: tuple[Callable[[str], Iterator[Span]], ...] = (
     secrets.pem_blocks,
     secrets.secrets,

@@ -6,9 +6,9 @@ task 3`); in others (`on NAME`) ordinary words stand too, and only what looks li
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
+from gpudoctor.pattern_cache import compiled
 from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.identifiers import AT, DOMAIN, before, login, urls
 from gpudoctor.redact.word_lists import (
@@ -43,9 +43,6 @@ class _Form(NamedTuple):
     """Compiled when a line has a sign: few logs have more than three, and all of them take 17 ms."""
     sure: bool
     """Whether any word in this place is a name."""
-
-
-_compiled = cache(re.compile)
 
 
 def _form(kind: str, signs: str, pattern: str, *, sure: bool = True) -> _Form:
@@ -188,7 +185,7 @@ def names_told(text: str, tell: Tell) -> None:
     """Report host and user names that a text gives away by its form: kind and name, in no order."""
     for form in _FORMS:
         for line in _lines_with(text, form.signs):
-            for match in _compiled(form.pattern).finditer(line):
+            for match in compiled(form.pattern).finditer(line):
                 for name in match.groups():
                     if name is not None:
                         _tell_name(form, name, tell)
