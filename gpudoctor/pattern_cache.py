@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import msgpack
-
 MOST_BYTES = 8 << 20
 """Of the file; all patterns of gpudoctor together take a few megabytes."""
 
@@ -67,11 +65,11 @@ def recall() -> None:
     if not home or sys.implementation.name != "cpython":
         return
     _kept.file = Path(home, "gpudoctor", f"patterns-{sys.implementation.cache_tag}-{sys.hexversion:x}")
-    with (
-        contextlib.suppress(Exception),
-        _kept.file.open("rb") as file,
-    ):  # none yet, another's, or no longer whole
-        _kept.parts = msgpack.decode(file.read(MOST_BYTES), type=dict[str, Parts])
+    from msgspec import msgpack  # not for --help
+
+    with contextlib.suppress(Exception):  # none yet, another's, or no longer whole
+        packed = _kept.file.read_bytes()
+        _kept.parts = msgpack.decode(packed, type=dict[str, Parts]) if len(packed) < MOST_BYTES else {}
 
 
 def keep() -> None:
@@ -83,6 +81,8 @@ def keep() -> None:
             parts = _taken_apart(made.pattern, int(name.partition(" ")[0]))
             if _put_together(made.pattern, parts) == made:
                 _kept.parts[name] = parts
+    from msgspec import msgpack
+
     packed = msgpack.encode(_kept.parts)
     if len(packed) >= MOST_BYTES:
         return
