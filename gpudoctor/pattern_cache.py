@@ -84,8 +84,8 @@ def keep() -> None:
     from msgspec import msgpack
 
     packed = msgpack.encode(_kept.parts)
-    if len(packed) >= MOST_BYTES:
-        return
+    if len(packed) >= MOST_BYTES:  # with those of older versions: begin anew
+        packed = msgpack.encode({name: _kept.parts[name] for name in _kept.new if name in _kept.parts})
     beside = _kept.file.with_name(_kept.file.name + os.urandom(6).hex())
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
