@@ -29,7 +29,6 @@ class OwnPort(Enum):
 
 def own_ports(script: Script) -> Iterator[tuple[OwnPort, Call, Call]]:
     """Yield how each rank takes a port of its own, the call that gives it, and the process group that it is for."""
-    seeded = any(call.method in ("seed", "manual_seed", "seed_everything") for call in script.calls)
     for group in script.named("torch.distributed.init_process_group"):
         several = group.spawned or not group.reached or group.value("rank").is_rank
         if group.value("world_size").literal == 1 or _alone(script, group) or not several:
@@ -42,8 +41,22 @@ def own_ports(script: Script) -> Iterator[tuple[OwnPort, Call, Call]]:
                 continue
             if chosen.name in CLOCKS:
                 yield OwnPort.CLOCK, chosen, group
-            elif (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES:
+            elif (chosen.name in CHOOSES and not _seeded(script, chosen)) or chosen.method in CHOOSES:
                 yield OwnPort.CHOICE, chosen, group
+
+
+def _seeded(script: Script, chosen: Call) -> bool:
+    """Return whether what draws a port may be seeded before, by its own library or by a function that is not seen.
+
+    Python's, NumPy's and torch's generators know nothing of each other's seeds.
+    """
+    library = chosen.name.rpartition(".")[0]
+    before = (call for call in script.calls[: chosen.number] if "seed" in call.method.lower())
+    return any(not call.name.startswith(OTHERS) or call.name.startswith(f"{library}.") for call in before)
+
+
+OTHERS = ("random.", "numpy.", "torch.")
+"""How the names of functions begin that seed one library's generator alone."""
 
 
 def _ports(script: Script, group: Call) -> list[Value]:

@@ -315,6 +315,19 @@ def main(rank, world_size):
 if __name__ == "__main__":
     mp.spawn(main, args=(2,), nprocs=2)
 """,
+    """
+# another library's seed does not make these draw alike
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
+from random import randint
+def work(rank, size):
+    torch.manual_seed(7)
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = str(randint(20000, 30000))  # <-
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.destroy_process_group()
+def start():
+    mp.spawn(work, nprocs=2, args=(2,))
+""",
 ]
 
 FINE = [
@@ -449,5 +462,16 @@ def alone():
 
 if __name__ == "__main__":
     mp.spawn(main, args=(free_port(), 2), nprocs=2)
+""",
+    """
+import os, random, torch.distributed as dist, torch.multiprocessing as mp
+def work(rank, size):
+    random.seed(7)
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = str(random.randint(20000, 30000))
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=2, args=(2,))
 """,
 ]
