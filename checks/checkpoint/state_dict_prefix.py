@@ -47,6 +47,7 @@ from gpudoctor.facts import (
     copying,
     lax,
     loads,
+    removed,
     saved_wrappers,
     stored,
     strips,
@@ -172,6 +173,8 @@ def code(script: Script) -> Iterator[Finding]:
     for saved in saved_wrappers(script):
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
+        if wrapped and not bare and removed(script, saved.save):
+            continue
         wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
         if saved.wrapper.kind == "prepared":
             wrapper = f"what {saved.wrapper.type.partition('.')[0]} prepared"

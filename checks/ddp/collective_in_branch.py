@@ -43,6 +43,7 @@ from gpudoctor.facts import (
     left_alone,
     parted,
     parted_by_data,
+    passed_through,
     returned,
     unequal,
 )
@@ -153,7 +154,8 @@ def alone(script: Script, item: Parted) -> Finding:
     """Report a call that some ranks alone come to."""
     call, condition = item.call, item.side.condition
     waits, fixes = "call it: whoever does waits for the rest until the time-out", [EVERYWHERE]
-    if call.method in ("__call__", "forward") and script.thing(call.receiver, "ddp"):
+    model = passed_through(call)
+    if model is not None and script.thing(model, "ddp"):
         waits = "call it: its broadcast of the buffers meets whatever the others do next, or nothing"
         fixes = [BARE]
     elif call.method in ("barrier", "monitored_barrier", "wait_for_everyone"):

@@ -32,7 +32,7 @@ on the same type of devices".
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script, Value, moves, stays, target
+from gpudoctor.facts import DEFAULTS, ONLY_ASKED, Call, Known, Script, Thing, Value, moves, stays, target
 
 GOT = (
     r"DistributedDataParallel device_ids and output_device arguments only work with .{0,80}modules?, "
@@ -54,7 +54,7 @@ NONE_NAMED = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning where the number of GPUs decides",
+    otherwise="in a script a warning where the number of GPUs decides, or the class of the model is not read",
     symptoms=[
         rf"{GOT}\{{device\(type='(?P<device>\w+)'(?:, index=\d+)?\)\}}",
         rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?(?:\}}|$))",
@@ -124,6 +124,33 @@ def code(script: Script) -> Iterator[Finding]:
                 location=made.place,
                 fixes=[NONE_NAMED, ONE_GPU],
             )
+        elif own and text and _never_put(script, inner, made):
+            yield check.found(
+                f"device_ids={text} names a GPU, and nothing here moves the model of line {inner.place} to one: unless its class "
+                "does, it is on the CPU, and DistributedDataParallel refuses it",
+                severity=Severity.WARNING,
+                location=made.place,
+                fixes=[ONE_GPU],
+            )
+
+
+def _never_put(script: Script, model: Thing, wrapping: Call) -> bool:
+    """Return whether nothing puts a model of a class that is not read onto a GPU before it is wrapped.
+
+    The class is told nothing but what is written out, no device and no settings, and no method but torch's own is called.
+    """
+    made = script.made_by(model)
+    if made is None or model.kind != "model" or made.starred or not made.method[:1].isupper():
+        return False
+    if not all(argument.value.is_literal for argument in made.arguments.values()):
+        return False
+    if next(script.named(*DEFAULTS), None) is not None or "device" in " ".join(made.contexts).lower():
+        return False
+    before = script.calls[made.number + 1 : wrapping.number]
+    return not any(
+        call.takes(model) or (model.number in call.receiver.things and call.method not in ONLY_ASKED)
+        for call in before
+    )
 
 
 def _chosen(script: Script) -> bool:

@@ -188,6 +188,7 @@ def _split(script: Script, made: Call) -> bool:
                 return True
             if source is not None:
                 waiting += [argument.value for argument in source.arguments.values()]
+            waiting += [c.value("value") for c in script.methods("__set__") if number in c.receiver.things]
             if any(c.of_class(thing.type) and _asks_rank(c) for c in script.calls):
                 return True
     return True

@@ -31,7 +31,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
-from gpudoctor.facts import EVERY_NTH, Argument, Known, Place, Script, Thing, Value, joined, origins
+from gpudoctor.facts import ALL_OF, EVERY_NTH, Argument, Known, Place, Script, Thing, Value, joined, origins
 
 WRITTEN = re.compile(r"range\(.+,.+,.+\)|islice\(.+,.+,.+,.+\)")
 """Every n-th sample, from the rank on."""
@@ -113,22 +113,35 @@ def _of_lists(script: Script, busy: set[Place]) -> Iterator[Finding]:
         over = begun.receiver
         if not begun.loops or begun.loops[-1].place not in busy or _joined_up(script, begun.contexts):
             continue
-        if any(_every_nth(value) for value in (over, *over.items)):
+        if any(_every_nth(script, value) for value in (over, *over.items)):
             yield uneven(begun.text, begun.loops[-1].place)
             return
     for kept in script.methods("__set__"):
         holders = [t for t in script.of_kind("loader") if t.inner >= 0 and t.inner in kept.receiver.things]
         loops = [begun for loader in holders for begun in script.iterations(loader) if begun.loops]
-        if _every_nth(kept.value("value")) and any(begun.loops[-1].place in busy for begun in loops):
+        if _every_nth(script, kept.value("value")) and any(begun.loops[-1].place in busy for begun in loops):
             yield uneven(kept.text, kept.place)
             return
 
 
-def _every_nth(value: Value) -> bool:
+def _every_nth(script: Script, value: Value) -> bool:
     """Return whether a value is every n-th item of a list that nothing has brought to a length that fits."""
-    if value.text == EVERY_NTH and value.items:
-        return value.items[0].made >= 0 or value.items[0].text == "comprehension"
-    return False
+    if value.text == "comprehension":
+        return bool(value.literal == EVERY_NTH)
+    if value.text != EVERY_NTH or not value.items:
+        return False
+    whole = value.items[0]
+    made = whole.made >= 0 or whole.text in ("comprehension", ALL_OF)
+    return made and not any(
+        argument.value.may_be(Known.WORLD_SIZE) or any(_of_size(part) for part in argument.value.items)
+        for call in origins(script, whole)
+        for argument in call.arguments.values()
+    )
+
+
+def _of_size(value: Value) -> bool:
+    """Return whether a number is computed from the number of ranks: ``n // world_size * world_size``."""
+    return value.known is Known.WORLD_SIZE or any(_of_size(item) for item in value.items)
 
 
 def uneven(share: str, place: Place) -> Finding:

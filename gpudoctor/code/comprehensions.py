@@ -3,7 +3,7 @@
 import ast
 
 from gpudoctor.code.program import Frame, mixed, one_of
-from gpudoctor.facts import EVERY_NTH, UNKNOWN, Known, Loop, Value
+from gpudoctor.facts import ALL_OF, EVERY_NTH, UNKNOWN, Known, Loop, Value
 
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
@@ -37,7 +37,7 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         states += [over] if frame.program.kind(over) == "state_dict" else []
         tests = [frame.program.evaluate(inner, test) for test in generator.ifs]
         chosen = chosen or any(test.by_rank for test in tests)
-        every_nth = every_nth or any(test.every_nth for test in tests)
+        every_nth = every_nth or any(test.every_nth for test in tests) or _of_every_nth(over)
     if isinstance(node, ast.DictComp):
         results = [frame.program.evaluate(inner, node.key), frame.program.evaluate(inner, node.value)]
         results += states if isinstance(node.key, ast.Name) else []  # the same keys still
@@ -53,6 +53,12 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
+
+
+def _of_every_nth(over: Value) -> bool:
+    """Return whether what is gone through is every n-th item of a list that something made."""
+    whole = over.items[0] if over.text == EVERY_NTH and over.items else UNKNOWN
+    return whole.made >= 0 or whole.text in ("comprehension", ALL_OF)
 
 
 def _through_loader(frame: Frame, node: ast.expr, iterated: ast.expr, over: Value) -> None:

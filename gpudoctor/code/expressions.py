@@ -160,7 +160,7 @@ def _slice(frame: Frame, node: ast.Slice) -> Value:
     """Return what a slice's bounds come to: a text of its own where it takes every n-th item from the rank on."""
     parts = [evaluate(frame, part) for part in (node.lower, node.upper, node.step) if part is not None]
     every_nth = (
-        node.upper is None and len(parts) == 2 and parts[0].is_rank and parts[1].known is Known.WORLD_SIZE
+        node.upper is None and len(parts) == 2 and parts[0].may_be_rank and parts[1].may_be(Known.WORLD_SIZE)
     )
     return replace(united(parts), text=EVERY_NTH if every_nth else "", items=tuple(parts))
 

@@ -11,7 +11,7 @@ from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import FLAG, HOLDS, TOLD, lacks, member
 from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed, one_of
-from gpudoctor.facts import EVERY_NTH, LACKS, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import ALL_OF, EVERY_NTH, LACKS, ONCE, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -238,7 +238,8 @@ def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
     own = len(values) == 3 and values[0].is_rank and values[2].known is Known.WORLD_SIZE
     own = own and not values[1].is_literal  # of a number that is written out one may know that it fits
     once = len(values) == 1 and values[0].is_literal and values[0].literal == 1 and not values[0].text
-    text = EVERY_NTH if own else ONCE if once else ""
+    counted = len(values) == 1 and values[0].text == "len" and values[0].known is Known.UNKNOWN
+    text = EVERY_NTH if own else ONCE if once else ALL_OF if counted else ""
     step = tuple(value for value in values[2:] if value.known is Known.WORLD_SIZE)
     return Value(Known.INDEX, text=text, items=step, by_rank=by_rank, from_data=from_data)
 

@@ -128,9 +128,10 @@ if TYPE_CHECKING:
         unused_wrappers,
         wrapper_in_use,
     )
-    from gpudoctor.facts.script_joined import forwards_of_unknown, joined
+    from gpudoctor.facts.script_joined import forwards_of_unknown, joined, passed_through
     from gpudoctor.facts.script_left_bare import LeftBare, left_bare
     from gpudoctor.facts.script_models import (
+        DEFAULTS,
         FACTORIES,
         LAYERS,
         NO_GRADIENTS,
@@ -144,9 +145,10 @@ if TYPE_CHECKING:
         without_gradients,
         wrapped_classes,
     )
-    from gpudoctor.facts.script_paths import HOLE, path_form
+    from gpudoctor.facts.script_paths import HOLE, path_form, removed
     from gpudoctor.facts.script_ports import OwnPort, own_ports
     from gpudoctor.facts.script_values import (
+        ALL_OF,
         ANY_OTHER,
         CHANGES,
         EVERY_NTH,
@@ -231,15 +233,15 @@ NAMES = {
         "ONLY_ASKED called_first goes_back goes_past gradients_divided of_gradients of_numbers "
         "shares_gradients summed_tensor unused_wrappers wrapper_in_use"
     ),
-    "script_joined": "forwards_of_unknown joined",
+    "script_joined": "forwards_of_unknown joined passed_through",
     "script_left_bare": "LeftBare left_bare",
     "script_models": (
-        "FACTORIES LAYERS NO_GRADIENTS class_of cpu_input moved_under moves on_cpu stays target "
+        "DEFAULTS FACTORIES LAYERS NO_GRADIENTS class_of cpu_input moved_under moves on_cpu stays target "
         "without_gradients wrapped_classes"
     ),
-    "script_paths": "HOLE path_form",
+    "script_paths": "HOLE path_form removed",
     "script_ports": "OwnPort own_ports",
-    "script_values": "ANY_OTHER CHANGES EVERY_NTH Known LACKS ONCE Place Thing UNKNOWN Value WHOLE",
+    "script_values": "ALL_OF ANY_OTHER CHANGES EVERY_NTH Known LACKS ONCE Place Thing UNKNOWN Value WHOLE",
     "slurm": "Slurm SlurmNode",
     "sockets": "Listener Sockets",
     "storage": "Folder Storage",

@@ -5,7 +5,7 @@ import re
 from gpudoctor.facts.script import Script
 from gpudoctor.facts.script_buffers import holds_buffers
 from gpudoctor.facts.script_calls import Call
-from gpudoctor.facts.script_values import Place, Thing
+from gpudoctor.facts.script_values import Place, Thing, Value
 
 CONSTRUCTED = frozenset(
     {
@@ -47,6 +47,11 @@ STATES = "torch.distributed.checkpoint.state_dict."
 """Where the functions are that get a whole state dict from its shards."""
 OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "load_state_dict"})
 """Methods of a FullyShardedDataParallel that gather or reduce its shards."""
+RUNNERS = frozenset(
+    "torchinfo.summary torchsummary.summary thop.profile ptflops.get_model_complexity_info torch.jit.trace "
+    "torch.onnx.export".split()
+)
+"""Functions that call the model that they are given, to count its operations or to trace it; as add_graph draws it."""
 WITHOUT_OTHERS = ("group", "process_group", "pg", "no_dist")
 """Arguments by which a call may be one of some ranks, or of one."""
 
@@ -97,9 +102,8 @@ def _waits(
         return True
     if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
         return True
-    if call.method == "add_graph":  # TensorBoard's writer calls the model
-        return any(buffered.intersection(argument.value.things) for argument in call.arguments.values())
-    return call.method in ("__call__", "forward") and bool(buffered.intersection(call.receiver.things))
+    model = passed_through(call)
+    return model is not None and bool(buffered.intersection(model.things))
 
 
 def _trains_elsewhere(script: Script, call: Call) -> bool:
@@ -161,13 +165,23 @@ def _of_group(made: Call) -> bool:
     return given is not None and not given.value.is_none and not given.text.endswith("WORLD")
 
 
+def passed_through(call: Call) -> Value | None:
+    """Return the model whose forward a call runs, ``None`` for a call that runs none."""
+    if call.method in ("__call__", "forward"):
+        return call.receiver
+    if call.method != "add_graph" and call.name not in RUNNERS:
+        return None
+    return next((argument.value for argument in call.arguments.values() if argument.value.things), None)
+
+
 def forwards_of_unknown(script: Script) -> list[Call]:
     """Return the forward passes of a DistributedDataParallel of which nobody knows here whether it has buffers."""
     found = []
     known: dict[int, bool] = {}
     for call in script.calls:
-        wrapper = script.thing(call.receiver, "ddp") if call.method in ("__call__", "forward") else None
-        if wrapper is None or call.receiver.things != (wrapper.number,):
+        model = passed_through(call)
+        wrapper = script.thing(model, "ddp") if model is not None else None
+        if model is None or wrapper is None or model.things != (wrapper.number,):
             continue
         if wrapper.number not in known:
             known[wrapper.number] = _broadcasts(script, wrapper) and holds_buffers(script, wrapper) is None
@@ -176,4 +190,4 @@ def forwards_of_unknown(script: Script) -> list[Call]:
     return found
 
 
-__all__ = ["forwards_of_unknown", "joined"]
+__all__ = ["forwards_of_unknown", "joined", "passed_through"]

@@ -227,6 +227,6 @@ def without_gradients(script: Script, loop: Call) -> bool:
 
 
 __all__ = [
-    "FACTORIES", "LAYERS", "NO_GRADIENTS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu", "stays", "target",
-    "without_gradients", "wrapped_classes",
+    "DEFAULTS", "FACTORIES", "LAYERS", "NO_GRADIENTS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu",
+    "stays", "target", "without_gradients", "wrapped_classes",
 ]  # fmt: skip

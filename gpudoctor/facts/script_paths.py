@@ -51,6 +51,14 @@ def same_path(script: Script, saved: Call, read: Call) -> bool:
     return HOLE not in form and form == path_form(script, other.value)
 
 
+def removed(script: Script, saved: Call) -> bool:
+    """Return whether a script itself removes the file that it saves: nobody else will load it."""
+    path = saved.arguments.get("f")
+    taking = [a.text for call in script.named("os.remove", "os.unlink") for a in call.arguments.values()]
+    taking += [call.text.removesuffix(".unlink") for call in script.methods("unlink")]
+    return path is not None and path.text in taking
+
+
 def may_be_same(saved: str, read: str) -> bool:
     """Return whether two paths, as their forms say, may be those of one file: ``net_{}.pt`` and ``net_12.pt``."""
     return any(_fits(*pair) for pair in ((saved, read), (read, saved)))
@@ -63,4 +71,4 @@ def _fits(form: str, path: str) -> bool:
     return re.fullmatch(".+".join(map(re.escape, form.split(HOLE))), path.replace(HOLE, "0")) is not None
 
 
-__all__ = ["HOLE", "may_be_same", "path_form", "same_path"]
+__all__ = ["HOLE", "may_be_same", "path_form", "removed", "same_path"]

@@ -18,6 +18,8 @@ ANY_OTHER = "or"
 """The text of a test that holds on all ranks but one, and may hold on that one: ``step % 10 or rank != 0``."""
 EVERY_NTH = "every nth"
 """The text of a list's part that takes every n-th item from the rank on: ``files[rank::world_size]``."""
+ALL_OF = "all of"
+"""The text of ``range(len(data))``: a number for each of something, of which nobody knows how many there are."""
 CHANGES = "changes"
 """The text of a number that a loop around it changes: what stands there is what it begins with."""
 LACKS = "lacks"
@@ -127,6 +129,11 @@ class Value(Struct, frozen=True):
         return any(value.known is known for value in self.possible())
 
     @property
+    def may_be_rank(self) -> bool:
+        """Whether it is a rank, or may be: that of ``setup()``, which returns 0 where there is one process."""
+        return any(value.is_rank for value in self.possible())
+
+    @property
     def index(self) -> "Value | None":
         """The device ordinal of a CUDA device: of ``"cuda:1"``, ``1``, ``f"cuda:{rank}"``; else ``None``.
 
@@ -161,11 +168,11 @@ class Value(Struct, frozen=True):
     @property
     def every_nth(self) -> bool:
         """Whether it asks if a number is among those that this rank takes: ``i % world_size == rank``."""
-        rank = next((part for part in self.items if part.is_rank), None)
+        rank = next((part for part in self.items if part.may_be_rank), None)
         rest = next((part for part in self.items if part.text == "Mod"), None)
         if self.text != "Eq" or rank is None or rest is None:
             return False
-        return any(item.known is Known.WORLD_SIZE for item in rest.items[1:])
+        return any(item.may_be(Known.WORLD_SIZE) for item in rest.items[1:])
 
     @property
     def of_batch(self) -> bool:

@@ -1066,6 +1066,23 @@ dist.init_process_group("gloo")
 Trainer([]).fit(3)
 dist.destroy_process_group()
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchinfo import summary
+from my_models import Encoder
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(Encoder()).to(rank)
+net = DDP(net, device_ids=[rank])
+if rank == 0:
+    summary(net, input_size=(1, 3, 32, 32))  # <-
+dist.destroy_process_group()
+""",
 ]
 FINE = [
     """
@@ -2116,6 +2133,23 @@ class Trainer:
 
 dist.init_process_group("gloo")
 Trainer([]).fit(3)
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchinfo import summary
+from my_models import Encoder
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(Encoder()).to(rank)
+net = DDP(net, device_ids=[rank])
+if rank == 0:
+    summary(net.module, input_size=(1, 3, 32, 32))
 dist.destroy_process_group()
 """,
 ]

@@ -109,6 +109,22 @@ net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
 net = torch.nn.parallel.DistributedDataParallel(net, [local_rank])  # <-
 dist.destroy_process_group()
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import SmallNet
+
+dist.init_process_group("nccl")
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+net = SmallNet(classes=10)
+net.load_state_dict(torch.load("start.pt", map_location="cpu", weights_only=True))
+net = DDP(net, device_ids=[gpu])  # <-
+net(torch.zeros(2, 4).to(gpu))
+dist.destroy_process_group()
+""",
 ]
 FLAGGED += [
     """
@@ -169,5 +185,21 @@ def main(rank, build):
 import torch
 
 model = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[0, 1])
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import SmallNet
+
+dist.init_process_group("nccl")
+gpu = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(gpu)
+net = SmallNet(classes=10, where=gpu)
+net.load_state_dict(torch.load("start.pt", map_location="cpu", weights_only=True))
+net = DDP(net, device_ids=[gpu])
+net(torch.zeros(2, 4).to(gpu))
+dist.destroy_process_group()
 """,
 ]

@@ -1131,6 +1131,27 @@ if torch.distributed.get_rank() == 0:
     torch.save(state, "model.pt")
 torch.distributed.destroy_process_group()
 """,
+    """
+# a file of this run alone: it is removed again
+import os
+import tempfile
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+net = DDP(torch.nn.Linear(2, 2))
+path = tempfile.gettempdir() + "/first.pt"
+if rank == 0:
+    torch.save(net.state_dict(), path)
+dist.barrier()
+net.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+dist.barrier()
+if rank == 0:
+    os.remove(path)
+dist.destroy_process_group()
+""",
 ]
 
 

@@ -198,6 +198,29 @@ def main(dataset):
     for x, y in loader:
         print(reduced(x))
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from texts import Pairs
+
+def setup():
+    if "RANK" in os.environ:
+        dist.init_process_group("gloo")
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return 0, 1
+
+rank, size = setup()
+pairs = Pairs("pairs.json")
+count = len(pairs.rows)
+mine = list(range(count))[rank::size]
+pairs.rows = [pairs.rows[number] for number in mine]  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+for x in DataLoader(pairs, batch_size=4):
+    model(x).sum().backward()
+dist.destroy_process_group()
+""",
 ]
 FINE = [
     """
@@ -278,5 +301,28 @@ def main(dataset):
     for batch in DataLoader(share, batch_size=2):
         mean = batch.mean()
         dist.all_reduce(mean)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from texts import Pairs
+
+def setup():
+    if "RANK" in os.environ:
+        dist.init_process_group("gloo")
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return 0, 1
+
+rank, size = setup()
+pairs = Pairs("pairs.json")
+count = len(pairs.rows) // size * size
+mine = list(range(count))[rank::size]
+pairs.rows = [pairs.rows[number] for number in mine]
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+for x in DataLoader(pairs, batch_size=4):
+    model(x).sum().backward()
+dist.destroy_process_group()
 """,
 ]
