@@ -294,7 +294,11 @@ def _makers(script: Script, value: Value) -> set[int]:
     return {value.made, *(script.things[number].made for number in value.things)}
 
 
-TRAINS = re.compile(r"optimi[sz]e|train|fit|(?:^|_)step|learn(?!ing_rate)|loss|backward|forward", re.I)
+TRAINS = re.compile(
+    r"optimi[sz]e|train|fit|(?:^|_)step|learn(?!ing_rate)|loss|backward|forward"
+    r"|^update(?:_(?:agent|policy|critic|actor|params|parameters|weights|networks?))?$",
+    re.I,
+)
 """What a method is called that computes a loss, or steps by it."""
 
 

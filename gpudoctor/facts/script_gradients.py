@@ -20,8 +20,15 @@ def unused_wrappers(script: Script) -> Iterator[tuple[Thing, Call]]:
     """Yield each wrapper that nothing calls and nothing is handed, and the call that makes it."""
     for wrapper in script.of_kind("ddp"):
         made = script.made_by(wrapper)
-        if made is not None and not wrapper.escapes and not wrapper_in_use(script, wrapper):
+        escapes = wrapper.escapes and (made is None or not _only_evaluated(script, wrapper, made))
+        if made is not None and not escapes and not wrapper_in_use(script, wrapper):
             yield wrapper, made
+
+
+def _only_evaluated(script: Script, wrapper: Thing, made: Call) -> bool:
+    """Return whether all that is handed a wrapper, and not seen, evaluates it: ``with eval_mode(agent):``."""
+    taking = [call for call in script.calls[made.number + 1 :] if call.takes(wrapper)]
+    return made.reached and bool(taking) and all(_seen_through(script, call) for call in taking)
 
 
 def wrapper_in_use(script: Script, wrapper: Thing) -> bool:
@@ -40,9 +47,25 @@ def wrapper_in_use(script: Script, wrapper: Thing) -> bool:
         or (
             call.method != "__set__"
             and any(not twins.isdisjoint(a.value.things) for a in call.arguments.values())
+            and not _seen_through(script, call)
         )
         for call in script.calls
     )
+
+
+EVALUATES = re.compile(r"(?:^|_)(?:eval|valid|test|infer|predict|print|log|count|watch|summar)", re.I)
+"""What a function is called that asks a model, and does not train it."""
+
+
+def _seen_through(script: Script, call: Call) -> bool:
+    """Return whether what a function does with a wrapper is seen, or is no training by what it is called.
+
+    The first call in a function that was followed stands right behind the call of it.
+    """
+    following = script.calls[call.number + 1 : call.number + 2]
+    if any(call.place in inside.stack for inside in following):
+        return True
+    return EVALUATES.search(call.method) is not None and "train" not in call.method.lower()
 
 
 def goes_past(call: Call, wrapper: Thing) -> bool:

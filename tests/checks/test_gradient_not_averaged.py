@@ -481,6 +481,30 @@ def train(model, loader, opt):
         reduce_gradients(model)
         opt.step()
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from players import Replay, make_player, quiet
+
+def play(player, world):
+    with quiet.eval_mode(player):
+        return world.step(player.module.choose(world.state))
+
+def main(world):
+    dist.init_process_group("nccl")
+    gpu = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(gpu)
+    player = DDP(make_player().to(gpu), device_ids=[gpu])
+    seen = Replay()
+    for step in range(1000):
+        seen.add(play(player, world))
+        player.module.update(seen, step)  # <-
+    dist.destroy_process_group()
+
+main(None)
+""",
 ]
 FINE = [
     """
@@ -1230,6 +1254,30 @@ for x in range(3):
     model(torch.zeros(2)).sum().backward()
     optimizer.step()
 dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from players import Replay, make_player, quiet
+
+def play(player, world):
+    with quiet.eval_mode(player):
+        return world.step(player.module.choose(world.state))
+
+def main(world):
+    dist.init_process_group("nccl")
+    gpu = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(gpu)
+    player = DDP(make_player().to(gpu), device_ids=[gpu])
+    seen = Replay()
+    for step in range(1000):
+        seen.add(play(player, world))
+        seen.improve(player, step)
+    dist.destroy_process_group()
+
+main(None)
 """,
 ]
 EXAMPLES = {
