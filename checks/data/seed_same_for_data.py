@@ -78,13 +78,36 @@ def code(script: Script) -> Iterator[Finding]:
     drawn = next(
         (call for call in script.calls if call.scope.endswith(".__getitem__") and _draws(call)), None
     )
+    if drawn is None and any(call.name == "torch.manual_seed" and _always(call) for call in seeds):
+        drawn = next((call for call in script.calls if call.reached and AUGMENTS.match(call.name)), None)
     if drawn is not None:
+        seeds.sort(key=lambda call: call.name != "torch.manual_seed")
+        anew = next((call for call in seeds if _in_each_epoch(call)), None)
+        again = ", and each epoch begins with that seed again: all epochs change them alike too"
         yield check.found(
             f"every rank takes the same seed here, and {drawn.text} in line {drawn.place} draws from it: all ranks "
-            "change their samples in the same way",
-            severity=Severity.NOTE,
-            location=seeds[0].place,
+            f"change their samples in the same way{again if anew is not None else ''}",
+            severity=Severity.NOTE if anew is None else Severity.WARNING,
+            location=(anew or seeds[0]).place,
         )
+
+
+AUGMENTS = re.compile(
+    r"torchvision\.transforms\.(?:v2\.)?(?:Random\w+|ColorJitter|AutoAugment|RandAugment|TrivialAugmentWide)$"
+)
+"""What changes samples by numbers of torch's generator, which seeds a loader's workers too."""
+
+
+def _always(call: Call) -> bool:
+    """Return whether a call is made whatever the options are: a seed that somebody asks for is wanted."""
+    return not any(condition.kind == "if" and not condition.early for condition in call.conditions)
+
+
+def _in_each_epoch(call: Call) -> bool:
+    """Return whether a seed is set again in each epoch, to the same number."""
+    given = next(iter(call.arguments.values()), None)
+    same = given is not None and (given.value.is_literal or given.value.known is Known.ARGUMENT)
+    return call.within("epoch") is not None and same
 
 
 SEEDS = frozenset({"torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed_all"})

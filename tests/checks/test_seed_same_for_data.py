@@ -88,6 +88,29 @@ def main(args):
 
 main(None)
 """,
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision import datasets, transforms
+
+def begin(seed):
+    torch.manual_seed(seed)  # <-
+
+def main(epochs):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+    images = datasets.ImageFolder("train", transforms.Compose([transforms.RandomHorizontalFlip(), transforms.ToTensor()]))
+    sampler = DistributedSampler(images)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        begin(42)
+        for x, _ in DataLoader(images, sampler=sampler, num_workers=4):
+            model(x).sum().backward()
+    dist.destroy_process_group()
+
+main(3)
+""",
 ]
 FLAGGED += [  # batches that are taken one at a time
     OF_NOISE.replace(
@@ -193,5 +216,28 @@ class Images(Dataset):
 
 np.random.seed(0)
 loader = DataLoader(Images())
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision import datasets, transforms
+
+def begin(seed):
+    torch.manual_seed(seed)
+
+def main(epochs):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+    images = datasets.ImageFolder("train", transforms.Compose([transforms.RandomHorizontalFlip(), transforms.ToTensor()]))
+    sampler = DistributedSampler(images)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        begin(42 + dist.get_rank() + 1000 * epoch)
+        for x, _ in DataLoader(images, sampler=sampler, num_workers=4):
+            model(x).sum().backward()
+    dist.destroy_process_group()
+
+main(3)
 """,
 ]
