@@ -26,7 +26,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Condition, Script
+from gpudoctor.facts import NO_GRADIENTS, Call, Condition, Known, Script, joined
 
 check = Check(
     severity=Severity.ERROR,
@@ -207,24 +207,32 @@ def _trained_after(script: Script) -> Iterator[Finding]:
     if made is None or not gone or not made.reached or made.number > gone[-1].number:
         return
     last, texts = gone[-1], {test.text for test in made.conditions}
-    held = last.scope == made.scope != "<module>"  # a context manager may hold both
-    if (
-        held
-        or last.loops
-        or "try" in last.contexts
-        or any(test.text not in texts for test in last.conditions)
-    ):
+    tests = [test for test in last.conditions if test.kind != "main" and test.text not in texts]
+    if last.loops or "try" in last.contexts or tests:
         return
+    held = last.scope == made.scope != "<module>"  # a context manager may hold both
     for call in script.methods("__call__", "ddp"):
-        after = call.number > last.number and call.reached and call.spawned == last.spawned
-        if after and "torch.no_grad" not in call.contexts:
+        if call.number < last.number or not call.reached or call.spawned != last.spawned:
+            continue
+        if held and call.stack[: len(last.stack)] != last.stack:
+            continue
+        trained = not NO_GRADIENTS & {*call.contexts}
+        if trained or (_after_training(script, call, last) and any(w is call for w in joined(script))):
+            does = "is trained" if trained else "broadcasts the buffers of its model"
             yield check.found(
-                f"the process group is destroyed here, and {call.text} (line {call.place}), a DistributedDataParallel, is "
-                "trained after that",
-                severity=Severity.ERROR,
+                f"the process group is destroyed here, and {call.text} (line {call.place}), a DistributedDataParallel, {does} "
+                "after that",
+                severity=Severity.ERROR if call.receiver.known is Known.THING else Severity.WARNING,
                 location=last.place,
             )
             return
+
+
+def _after_training(script: Script, call: Call, gone: Call) -> bool:
+    """Return whether a wrapper's last forward pass was one of training: a pass without gradients broadcasts after such alone."""
+    before = [c for c in script.calls[: gone.number] if c.receiver.things == call.receiver.things]
+    passes = [c for c in before if c.method == "__call__"]
+    return bool(passes) and not NO_GRADIENTS & {*passes[-1].contexts}
 
 
 def _asked_for_the_setup(script: Script) -> Iterator[Finding]:

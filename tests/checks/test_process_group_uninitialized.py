@@ -203,6 +203,34 @@ main()
             "    dist.barrier()\n    return": "    dist.barrier()  # <-\n    return",
         },
     ),
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchvision.models import resnet18
+
+def test(net, loader):
+    with torch.no_grad():
+        return [net(x.cuda()) for x in loader]
+
+def main(train, held_out):
+    dist.init_process_group("nccl")
+    gpu = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(gpu)
+    net = DDP(resnet18().cuda(), device_ids=[gpu])
+    steps = torch.optim.SGD(net.parameters(), 0.1)
+    for x in train:
+        net(x.cuda()).sum().backward()
+        steps.step()
+        steps.zero_grad()
+    dist.destroy_process_group()  # <-
+    test(net, held_out)
+
+if __name__ == "__main__":
+    from parts import held_out, train
+    main(train, held_out)
+""",
 ]
 FINE = [
     """
@@ -437,5 +465,35 @@ for epoch in range(3):
         dist.barrier()
 if args.distributed:
     dist.destroy_process_group()
+""",
+    """
+# a pass without gradients right after another one broadcasts nothing
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchvision.models import resnet18
+
+def test(net, loader):
+    with torch.no_grad():
+        return [net(x.cuda()) for x in loader]
+
+def main(train, held_out):
+    dist.init_process_group("nccl")
+    gpu = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(gpu)
+    net = DDP(resnet18().cuda(), device_ids=[gpu])
+    steps = torch.optim.SGD(net.parameters(), 0.1)
+    for x in train:
+        net(x.cuda()).sum().backward()
+        steps.step()
+        steps.zero_grad()
+    test(net, held_out)
+    dist.destroy_process_group()
+    test(net, held_out)
+
+if __name__ == "__main__":
+    from parts import held_out, train
+    main(train, held_out)
 """,
 ]
