@@ -24,13 +24,19 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Call, Known, Script
 
 OWN = Fix(
     "Give each rank its own GPU",
     'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)\n'
     "model = DistributedDataParallel(model.cuda(), device_ids=[local_rank])",
     Kind.EDIT,
+)
+BATCH = Fix(
+    "Move the batch to the rank's own GPU",
+    "batch = batch.to(local_rank)",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/notes/cuda.html",
 )
 ALL = Fix(
     "Leave the numbers out: DataParallel takes all GPUs that are visible",
@@ -73,6 +79,51 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[OWN],
             )
+    moved = None if chosen else _moved_to_one(script)
+    if moved is not None:
+        index = moved.value("device").index
+        yield check.found(
+            f"every rank moves its batch to GPU {index.literal if index is not None else 0}, which is written out, and its "
+            "model is on the rank's own GPU: all of them fill the memory of that one",
+            location=moved.place,
+            fixes=[BATCH],
+        )
+
+
+def _moved_to_one(script: Script) -> Call | None:
+    """Return where a step of training moves what a loader gave to a GPU by number, beside a model on the rank's own.
+
+    Where the loss is computed with such a tensor, device-mismatch tells of it.
+    """
+    own = [made for t in script.of_kind("ddp") if (made := script.made_by(t)) and _of_rank(made)]
+    steps = {call.loops[-1] for call in script.methods("backward") if call.loops} if own else set()
+    moves = [
+        call
+        for method in ("to", "cuda")
+        for call in script.methods(method)
+        if call.receiver.from_data and call.loops and call.loops[-1] in steps and _by_number(call)
+    ]
+    moves = [call for call in moves if call.reached and not any(call.excluded(made) for made in own)]
+    numbers = {call.number for call in moves}
+    for call in script.calls if moves else ():
+        compared = (
+            call.method.endswith(("loss", "entropy")) or script.thing(call.receiver, "loss") is not None
+        )
+        if compared and any(argument.value.made in numbers for argument in call.arguments.values()):
+            return None
+    return moves[0] if moves else None
+
+
+def _by_number(call: Call) -> bool:
+    """Return whether a tensor goes to a GPU whose number is written out."""
+    index = call.value("device").index
+    return index is not None and index.is_literal and type(index.literal) is int and not call.receiver.things
+
+
+def _of_rank(made: Call) -> bool:
+    """Return whether a wrapper is told the rank's own GPU, in a program that comes there."""
+    ids = made.value("device_ids")
+    return made.reached and ids.known is Known.SEQUENCE and any(item.by_rank for item in ids.items)
 
 
 WRAPPERS_WITH_IDS = (

@@ -483,30 +483,6 @@ def main(dataset):
     dist.init_process_group("nccl")
     local_rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(local_rank)
-    device = torch.device("cuda:0")
-    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
-    opt = torch.optim.SGD(model.parameters(), 0.1)
-    sampler = DistributedSampler(dataset)
-    loader = DataLoader(dataset, 4, sampler=sampler)
-    for epoch in range(3):
-        sampler.set_epoch(epoch)
-        for x, y in loader:
-            opt.zero_grad()
-            x = x.to(device)
-            loss = torch.nn.functional.mse_loss(model(x), y.cuda())
-            loss.backward()
-            opt.step()
-    dist.destroy_process_group()
-main(None)
-""",
-    """
-import os, torch, torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, DistributedSampler
-def main(dataset):
-    dist.init_process_group("nccl")
-    local_rank = int(os.environ["LOCAL_RANK"])
-    torch.cuda.set_device(local_rank)
     device = torch.device("cuda", local_rank)
     model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
     opt = torch.optim.SGD(model.parameters(), 0.1)
