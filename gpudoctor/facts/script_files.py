@@ -86,8 +86,8 @@ def of_several(script: Script, call: Call) -> bool:
     if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
         if {"lightning", "transformers"} & {*script.frameworks}:
             return False
-    elif script.frameworks and script.process_group is None:
-        return False
+    elif {*script.frameworks} - {"horovod"} and script.process_group is None:
+        return False  # who makes the group does these things too; horovod makes none, and does none of them
     if not call.reached and _shares_out(script, call):
         return not any(_single(condition) or _of_tpus(condition) for condition in call.conditions)
     making = _making(script, call)
@@ -252,6 +252,7 @@ MAKING = frozenset(
         "torch.distributed.fsdp.FullyShardedDataParallel",
         "accelerate.Accelerator.prepare",
         "deepspeed.initialize",
+        "horovod.torch.init",
     }
 )
 """Calls that only a program of several ranks makes."""

@@ -155,6 +155,20 @@ def worker(rank, world_size):
 if __name__ == "__main__":
     mp.spawn(worker, args=(2,), nprocs=2)
 """,
+    """
+import horovod.torch as hvd
+import torch
+
+hvd.init()
+torch.cuda.set_device(hvd.local_rank())
+net = torch.nn.Linear(2, 2).cuda()
+steps = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), 0.1), named_parameters=net.named_parameters())
+hvd.broadcast_parameters(net.state_dict(), root_rank=0)
+for epoch in range(3):
+    net(torch.randn(4, 2).cuda()).sum().backward()
+    steps.step()
+    torch.save(net.state_dict(), "net.pt")  # <-
+""",
 ]
 FINE = [
     """
@@ -516,6 +530,21 @@ import torch
 
 def save_checkpoint(state, path):
     torch.save(state, path)
+""",
+    """
+import horovod.torch as hvd
+import torch
+
+hvd.init()
+torch.cuda.set_device(hvd.local_rank())
+net = torch.nn.Linear(2, 2).cuda()
+steps = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), 0.1), named_parameters=net.named_parameters())
+hvd.broadcast_parameters(net.state_dict(), root_rank=0)
+for epoch in range(3):
+    net(torch.randn(4, 2).cuda()).sum().backward()
+    steps.step()
+    if hvd.rank() == 0:
+        torch.save(net.state_dict(), "net.pt")
 """,
 ]
 EXAMPLES = {
