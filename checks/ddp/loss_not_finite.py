@@ -41,6 +41,15 @@ OTHER = "".join(
 NAMED = r"(?:(?!\w{0,20}(?:[Vv]al|[Tt]est|[Bb]est|[Mm]in_|[Dd]ev_|[Ii]nit|[Pp]rev|[Ll]ast|[Ll]ow))[A-Za-z]\w{0,20}_|[Tt]rain(?:ing)?[/ -])"
 # A scale of 1 or less: nothing is left to reduce.
 SCALE = r"(?P<scale>[01](?:\.\d+)?|\d(?:\.\d+)?e-\d+)(?![\d.e])"
+# DeepSpeed skips a step whose gradients are not finite, and counts it. From a hundred steps on, as many digits and a first
+# one that is at most one less: a third of all at least, where a few at the start are normal.
+MOSTLY_SKIPPED = "(?:{})".format(
+    "|".join(
+        rf"{d}\d{{{more}}}, skipped=[{max(d - 1, 1)}-{d}]\d{{{more}}}"
+        for more in range(2, 6)
+        for d in range(1, 10)
+    )
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -83,6 +92,7 @@ check = Check(
             # fairseq goes down to 0.0001 before it gives up, and 1 is no end
             rf"(?:reducing|[Rr]educing loss scale|setting loss scale(?= to: (?:0|\de-))) to:? {SCALE}"
         ),
+        rf"\bstep=(?={MOSTLY_SKIPPED},)(?P<steps>\d+), skipped=(?P<skipped>\d+), lr=",  # DeepSpeed
         # values in progress lines; healthy ones hold no literal of these patterns
         rf"(?<![\w/.-])(?:train_)?loss['\"]: ['\"]?{VALUE}",
         r"['\"]loss['\"]: ['\"]?0\.0['\"]?, ['\"]grad_norm['\"]: ['\"]?(?P<value>nan)\b",
@@ -93,7 +103,8 @@ check = Check(
         r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
     ],
     message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"
-    "[: the loss scale fell to <scale>][: the loss scale fell below <least>][, in <parameter>]",
+    "[: the loss scale fell to <scale>][: the loss scale fell below <least>]"
+    "[: <skipped> of <steps> steps were skipped][, in <parameter>]",
     follows=["p2p-corruption", "gpu-ecc-error"],
     fixes=[
         Fix(

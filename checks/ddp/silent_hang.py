@@ -150,6 +150,10 @@ check = Check(
             asked=True,
         ),
         Symptom(r"\b(?:just|simply|suddenly|always|often|sometimes) (?P<said>freeze|hang)\b", asked=True),
+        Symptom(
+            r"\b(?P<said>there (?:is no|was no|are no|were no) (?:more |further |new |other )?(?:logs?|outputs?|progress|messages?))\b",
+            asked=True,
+        ),
         Symptom(r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b", asked=True),
     ],
     fixes=[

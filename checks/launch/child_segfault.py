@@ -62,7 +62,7 @@ check = Check(
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
-        rf"\breturn code = {CODE}",
+        rf"\breturn code(?: =|:| of)? {CODE}",
         rf"{OWN}{CODE}",
         rf"{LIST}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",

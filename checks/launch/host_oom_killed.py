@@ -117,7 +117,7 @@ check = Check(
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
         Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<local_rank>\d+)", unless=SCHEDULER),
-        Symptom(r"\breturn code = (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(r"\breturn code(?: =|:| of)? (?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(
             r"[Ff]ailed ?(?:with )?\(?exit ?code:? ?(?P<signal>-9|137)\b(?!\) local_rank)", unless=SCHEDULER
         ),

@@ -88,6 +88,7 @@ check = Check(
         ),
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
+        r"Could not find '(?P<variable>(?!SLURM)[A-Z_]{4,30})' in the \w{3,12} environment",  # ColossalAI
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
         r"Tried to launch on distributed with multinode, but `?(?P<variable>[A-Z_]+)`? env was not set",  # accelerate
         # set, and no number or no port

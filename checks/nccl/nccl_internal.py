@@ -57,6 +57,7 @@ check = Check(
         rf"(?<!WARN )\b{CUDA}",
         # the way of an error through NCCL ends in the thread that sets a communicator up; 7 is "in progress"
         r"NCCL INFO (?:\S{1,60}/)?group\.cc:\d+ -> [1-6] \[Async thread\]",
+        r"\[enforce fail at .{0,200}\bncclSuccess\. [1-9] vs 0",  # Caffe2
         rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
     ],
     message="NCCL failed[ with '<error>'], and this line does not say of what",

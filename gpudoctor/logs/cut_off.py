@@ -37,6 +37,9 @@ MOST = 20
 MANY = 60
 """Lines at the end in which the kind of the last one is looked for."""
 SOURCE_ROW = late_pattern(r"^[│|] +❱ +\d+ ")
+PYTEST_HEADING = late_pattern(r"^_{3,} \S.{0,200} _{3,}$")
+"""What pytest writes over the source of a test that failed."""
+PYTEST_ROW = late_pattern(r"^> {3,}\S")
 TELLING_CALL = late_pattern(r"\b(?:c10d|at|torch|c10::cuda)::(?!.{0,60}\b(?:Error|torchCheckFail|Logging)\b)")
 HEADER_BEGUN = late_pattern(r"\bTraceback \((?:most(?: recent(?: call(?: last\)?)?)?)?)?:?$")
 """The first line of a traceback, or as much of it as was left."""
@@ -80,6 +83,13 @@ def source_alone(lines: Sequence[Line]) -> Line | None:
             if SOURCE_ROW.match(line.text) or any(map(NUMBERED.match, near)):
                 return line
     return None
+
+
+def failing_test(lines: Sequence[Line]) -> Line | None:
+    """Return the line of source that pytest marks in a test that failed, below the test's name."""
+    names = (place for place, line in enumerate(lines) if PYTEST_HEADING.match(line.text))
+    first = next(names, len(lines))
+    return next((line for line in lines[first:] if PYTEST_ROW.match(line.full)), None)
 
 
 def stack_alone(lines: Sequence[Line], last: Sequence[Line]) -> Line | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.cut_off import begun_traceback, source_alone, stack_alone
+from gpudoctor.logs.cut_off import begun_traceback, failing_test, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
@@ -16,7 +16,6 @@ from gpudoctor.logs.line_kinds import (
     ENOUGH,
     FINISHED,
     GAVE_UP,
-    HARMLESS,
     PROGRESS,
     SETTLED,
     STATUS,
@@ -32,6 +31,7 @@ from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import SHORTENED
+from gpudoctor.logs.values import HARMLESS
 from gpudoctor.patterns import late_pattern
 
 SLURMS = ("srun: ", "slurmstepd")
@@ -141,6 +141,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(f"a native stack, and not what was raised above it: {stack.text[:400]}", [stack])
     if not (course.got_somewhere or course.raised) and (row := source_alone(lines)) is not None:
         return Ending(f"a piece of a traceback: {row.text[:400]}", [row])
+    if not course.raised and (row := failing_test(lines)) is not None:
+        return Ending(f"a test failed: {row.text[:400]}", [row])
     if begun_traceback(lines):
         return Ending("the log ends in the middle of a traceback", telling(lines))
     if (again := _again_and_again(last)) is not None:

@@ -1,5 +1,6 @@
 """How a line names an exception, inside a traceback and outside of one."""
 
+import builtins
 from collections.abc import Sequence
 
 from gpudoctor.logs.lines import Line
@@ -44,6 +45,8 @@ NATIVE = late_pattern(
     # glog's CHECK ends its process
     r"(?:what\(\): +|(?=Check failed: \S))(?P<message>\S.*))"
 )
+CUT_LEAST, NAME_MOST = 5, 25
+"""Letters of a name that are enough to know it by, and of the longest of all."""
 USAGE_ERROR = "usage error"
 """What stands in the place of an exception's type where a script did not come to run."""
 
@@ -62,6 +65,13 @@ def named_in(text: str, *, inside: bool) -> tuple[str, str] | None:
     if native := NATIVE.match(text):
         return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
     return None
+
+
+def begins_name(text: str) -> bool:
+    """Return whether a line is the beginning of the name of one of Python's exceptions, and the rest was cut off."""
+    if not (CUT_LEAST <= len(text) < NAME_MOST and text[0].isupper() and text.isalpha()):
+        return False
+    return any(name.startswith(text) and name != text for name in vars(builtins) if name.endswith("Error"))
 
 
 def bare_name(lines: Sequence[Line], number: int) -> tuple[str, str] | None:

@@ -13,6 +13,8 @@ REASON = "Last error:"
 LISTED = late_pattern(
     # XLA: what took the memory that ran out, a line for each; and Horovod: who waits for whom, with what
     r"^(?:\d+\. )?(?:Size|Unpadded size|Extra memory due to padding|Operator|Shape|XLA label|Allocation type): |"
+    # Caffe2, of the operator that failed
+    r"^(?:input|output): \"[^\"]*\" |"
     r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
 )
 """What stands below an error and lists what it is about: part of the message, and no result."""

@@ -4,6 +4,7 @@ import re
 
 from gpudoctor.logs.foreign_lines import ENDS_OTHERS, LISTED, PODS, SETUP, STACK
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
+from gpudoctor.logs.values import COUNT, DATA, HARMLESS, VALUE
 from gpudoctor.patterns import late_pattern
 
 PROGRESS = late_pattern(
@@ -120,6 +121,8 @@ BAD = late_pattern(
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error)[\"']|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|\bgiving up\b(?! on)|"
+    # unittest, of a test
+    r"(?:^|\.\.\. )FAIL(?:$|: )|"
     # nccl-tests
     r"\bTest (?:NCCL |CUDA )?failure\b|"
     # Hydra, below an error with which it ends the program
@@ -158,22 +161,6 @@ MOST = 7
 """Words of a line from which on it is a sentence: advice below an error, or what a person wrote below a log."""
 END = 3
 """Lines at the end that say how it ended."""
-HARMLESS = late_pattern(
-    r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
-    r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}"
-    r"(?:0\b(?!\.\d)(?! (?!of\b)[a-z]{2,} [a-z])|none\b|null\b|false\b)|"
-    r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
-    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d|['\"]?:)",
-    re.IGNORECASE,
-)
-"""Counts of failures that are 0, and measures of how far a model is off."""
-DATA = late_pattern(
-    r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| |^\| .{0,200} \|$|"
-    r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*(?: ?(?:%|[a-zA-Z]{1,3}(?:/[a-z]{1,3})?))?)+$"
-)
-"""A line that is a value of a program, or a row of a table; it may hold any word."""
-NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
-"""A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
 CLOSING = late_pattern(
     r"\b(?:clean[- ]?(?:ing )?up|atexit|tear(?:ing )?[- ]?down|clos(?:e|ing)|flush(?:ed|ing)?|"
     r"(?:remove|delete|unlink)d?|temp(?:orary)? (?:dir|folder|file)\w*)\b",
@@ -201,14 +188,6 @@ REPORT = late_pattern(
     rf"\bexitcode *: -?[1-9]|{CODES}"
 )
 """What a line of data holds that reports a failure all the same."""
-VALUE = late_pattern(
-    r"(?<![\w./-])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
-    r"(?<![\w.])\d+e[-+]\d|^[\[{(].*[\]})]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
-    r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
-)
-"""What a program prints that has a result: a measure, a list, a file."""
-COUNT = late_pattern(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
-"""A result that is a whole number; messages of errors hold such, too."""
 ALIVE = late_pattern(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
 TESTED = late_pattern(r"^\W{0,3}(?:final )?test\w*\b.{0,40}\d", re.IGNORECASE)

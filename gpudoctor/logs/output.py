@@ -5,16 +5,19 @@ from bisect import bisect_right
 
 from gpudoctor.logs.chains import Chains
 from gpudoctor.logs.cut_off import fragment
-from gpudoctor.logs.foreign_lines import CODE, NCCLS, REASON
-from gpudoctor.logs.line_kinds import ALIVE, DATA, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
+from gpudoctor.logs.foreign_lines import CODE, LISTED, NCCLS, REASON
+from gpudoctor.logs.line_kinds import ALIVE, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
 from gpudoctor.logs.lines import FULL
 from gpudoctor.logs.pasted import beside_output, block_ends
 from gpudoctor.logs.tracebacks import in_traceback
+from gpudoctor.logs.values import DATA
 from gpudoctor.logs.wrapping import cut_width
 from gpudoctor.patterns import late_pattern
 
 WORDLESS = late_pattern(r"[\W_]*$")
 """A line without a letter or a number: a rule, or the dots of somebody who left something out."""
+NO_OUTPUT = (NOISE, CODE, LISTED)
+"""What stands in a log and is nothing that its program prints of its own."""
 
 
 class Output(Chains):
@@ -80,9 +83,8 @@ class Output(Chains):
             return False
         if ALIVE.search(line.full):
             return True
-        noise = (
-            (line.bar and not FULL.search(text)) or NOISE.search(text) or CODE.search(text) or sentence(text)
-        )
+        noise = (line.bar and not FULL.search(text)) or any(words.search(text) for words in NO_OUTPUT)
+        noise = noise or sentence(text)
         # What is indented below an exception belongs to it.
         part = line.indent and self._traceback and not DATA.search(text)
         return bool(text) and not noise and not part

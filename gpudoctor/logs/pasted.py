@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.logs.foreign_lines import CLOCK, FROM_C10, OPTION, PODS, SUMMARY, USAGE
-from gpudoctor.logs.line_kinds import MEASURE
+from gpudoctor.logs.line_kinds import MEASURE, PROGRESS
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.notebooks import ARROW, IPYTHON, IPYTHON_OLD
 from gpudoctor.patterns import late_pattern
@@ -57,6 +57,12 @@ ASKING = late_pattern(
     re.IGNORECASE,
 )
 """What somebody writes who asks for help, in few words."""
+SHOWS = late_pattern(
+    r"^(?=.{0,80}\b(?:[Mm]y|[Oo]ur|I|[Ww]e|I'm|I've)\b)[^{}=|<>\[\]]{3,160}[:\uff1a]$|"
+    r"^[^{}=|<>\[\]]{0,60}(?:\u6211|\u4ee5\u4e0b|\u5982\u4e0b)[^{}=|<>\[\]]{0,60}[:\uff1a]$"
+)
+"""What somebody writes above what he shows next: a file of settings, a command, the code."""
+COLONS = (":", "\uff1a")
 TROUBLE = late_pattern(
     r"\b(?:crash(?:es|ed|ing)?|fail(?:s|ed|ing)?|errors?|killed|dies|died|stops|stopped|not work(?:ing)?|"
     r"(?:doesn|don|didn)'t work|"
@@ -130,7 +136,25 @@ def block_ends(lines: Sequence[Line]) -> list[tuple[int, bool]]:
     begins = [lines[place].full.strip() != FENCE for place in marks]
     odd, first = len(marks) % 2 == 1, int(any(begins[1::2]))
     rows = enumerate(zip(marks, begins, strict=True))
-    return [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
+    ends = [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
+    shown = (place for place, line in enumerate(lines) if not marks and _shows(line))
+    return ends + [(place, True) for place in shown if not any(map(_progress, lines[place + 1 :]))]
+
+
+def _progress(line: Line) -> bool:
+    return PROGRESS.search(line.text, 0, 400) is not None
+
+
+def _shows(line: Line) -> bool:
+    """Return whether somebody writes in a line of an issue what he shows below it."""
+    return line.text[-1:] in COLONS and SHOWS.match(line.text) is not None
+
+
+def quoted_in_words(text: str) -> bool:
+    """Return whether a line is a sentence in which somebody quotes an error between back ticks."""
+    before, tick, rest = text[:600].partition("`")
+    quoted, end, after = rest.partition("`")
+    return bool(tick and end and before.strip()) and "Error" in quoted and _prose(f"{before} {after}")
 
 
 def _prose(text: str) -> bool:

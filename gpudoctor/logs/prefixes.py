@@ -41,7 +41,8 @@ _ALWAYS = [
     rf"(?P<host>[A-Za-z][\w.-]{{0,60}}) {_UNIT}",  # the same behind a date of ISO 8601
     rf"\[(?P<date>[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} \d{{4}}\] ",  # dmesg -T
     # glog's, as torch writes it: [rank0]:[E504 22:44:08.389 ProcessGroupNCCL.cpp:1896] and W1120 00:16:41.369 3700 run.py:803]
-    rf"\[?[IWEF] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\] ?",
+    # behind it the frame that torch.compile is at, and what it was asked to tell
+    rf"\[?[IWEFV] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\](?: \[\d+/\w+\])?(?: \[__\w+\])? ?",
     # NCCL's: host:pid:tid [gpu] file:line NCCL WARN, the rest is left
     r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
     r"\[(?!\S+\.(?:py|cpp|cc|cu):|PID:)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] (?!\[PID:)",  # mpirun's own

@@ -98,6 +98,7 @@ class Restarts(Aftermath):
         below = range(failed + 1, len(self.lines))
         if any(_gives_in(self.lines[place].text) for place in below):
             return False
+        below = range(failed + 1, self.until(failed))
         printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
         return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
 

@@ -11,7 +11,6 @@ from gpudoctor.logs.line_kinds import (
     ENOUGH,
     GAVE_UP,
     HANDLED,
-    NO_VALUE,
     NOISE,
     REPR,
     SETTLED,
@@ -24,6 +23,7 @@ from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_OFF, Raised
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.tracebacks import in_traceback
+from gpudoctor.logs.values import NO_VALUE
 
 TOP = 5
 """Lines at the top of a log among which the usage stands where it is the text of --help."""

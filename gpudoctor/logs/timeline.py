@@ -25,7 +25,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.pasted import ASKING, PROMPT, title
+from gpudoctor.logs.pasted import ASKING, PROMPT, quoted_in_words, title
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.telling import Telling
 from gpudoctor.patterns import late_pattern
@@ -55,6 +55,8 @@ class Timeline(Telling):
         """
         if place == self.title:
             return False  # somebody wrote it when all was over
+        if quoted_in_words(line.full):
+            return self._handled(line, place)
         finished = place < self.finished < self.until(place)
         if place <= self.restart or finished or self._mentioned(line, place):
             return True
@@ -159,7 +161,7 @@ class Timeline(Telling):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if place == self.title or self._over_and_over(line, place):
+        if place == self.title or quoted_in_words(line.full) or self._over_and_over(line, place):
             return ""
         last = min(self._last_said, self.until(place))
         below = self.goes_on(line) and place < last and not self._only_words_below(line, place)

@@ -4,7 +4,8 @@ import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
-from gpudoctor.logs.exception_names import NATIVE, USAGE_ERROR, bare_name, named_in
+from gpudoctor.logs.compiled_code import COMPILED, below_heading
+from gpudoctor.logs.exception_names import NATIVE, USAGE_ERROR, bare_name, begins_name, named_in
 from gpudoctor.logs.lines import Line, by_process
 from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, OWN_MOST, Frame, Raised
@@ -12,7 +13,9 @@ from gpudoctor.patterns import late_pattern
 
 # A terminal may have cut the word.
 HEADER = late_pattern(r"(?:Traceback |^[a-z]{1,8} |^)\(most recent call last\)")
-FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
+FRAME = late_pattern(
+    r'(?<!# )File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?'
+)
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 MARKED = late_pattern(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
@@ -129,6 +132,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         text, place = line.text, places[number]
         if not text or number <= shown:
             continue
+        if first is None and COMPILED.match(text):
+            shown = below_heading(lines, number)
+            continue
         if SHORTENED.match(text) and (refused := _refused(lines, places, number, above)):
             yield refused
             continue
@@ -181,10 +187,12 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             yield above
             first, frames, chained, late, headed, notebook = None, [], False, False, False, ""
     # A stack without the words above it is one that a program printed of its own, and went on.
-    open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
+    rest = [x for x in lines[last_frame:] if x.text]
+    rest = rest[:-1] if rest and begins_name(rest[-1].text) else rest
+    open_end = headed or not any(x.indent < lines[last_frame].indent for x in rest)
     last_text = lines[last_frame].text if frames else ""
     marked = bool(frames) and bool(frames[-1].text) and (is_frame(last_text) or bool(BOXED.match(last_text)))
-    below = [x for x in lines[last_frame + 1 :] if x.text]
+    below = rest[1:]
     # One frame alone is a traceback's where nothing but its source stands below it, and that of another above.
     upper = next((x for x in reversed(lines[:last_frame]) if x.text), None)
     cut = upper is None or upper.indent > lines[last_frame].indent

@@ -2,6 +2,9 @@
 
 MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
+    "[Rank 0] step=2000, skipped=1995, lr=[0.001], mom=[0.0]": (
+        "the loss or a gradient is no longer finite: 1995 of 2000 steps were skipped"
+    ),
     " iteration   12/  100 | consumed samples:  96 | loss scale: 1.0 | grad norm: nan | number of nan iterations:   0 |": (
         MESSAGE
     ),
@@ -89,6 +92,9 @@ EXAMPLES = {
     "Training loss : NaN": "the loss or a gradient is no longer finite: the loss was NaN",
 }
 NOT_THIS = [
+    "[Rank 0] step=20, skipped=18, lr=[0.001], mom=[0.0]",
+    "[Rank 0] step=5000, skipped=120, lr=[0.001], mom=[0.0]",
+    "[Rank 0] step=5000, skipped=1995, lr=[0.001], mom=[0.0]",
     "| WARNING: overflow detected, setting loss scale to: 1.0",
     "Epoch 0:   3%|▎ | 565/20101 [2:12:19<76:15:08, 14.05s/it, loss=nan, v_num=, reduced_train_loss=3.910, global_step=564.0]",
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",

@@ -2,6 +2,9 @@
 
 MESSAGE = "NCCL failed, and this line does not say of what"
 EXAMPLES = {
+    "caffe2::EnforceNotMet: [enforce fail at cuda_nccl_gpu.cc:24] status == ncclSuccess. 2 vs 0.  Error at: nccl.cc24": (
+        "NCCL failed, and this line does not say of what"
+    ),
     "RuntimeError: NCCL error in: /opt/conda/conda-b": "NCCL failed, and this line does not say of what",
     "XML Import Channel : dev 0 not found.": "NCCL failed, and this line does not say of what",
     "  what():  NCCL failure: unhandled cuda error in nccl_mpi_all_reduce.cu at line: 86 rank: 0": "NCCL failed with 'unhandled cuda error', and this line does not say of what",

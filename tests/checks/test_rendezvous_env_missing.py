@@ -15,6 +15,7 @@ MESSAGE = (
     "lost on the way"
 )
 EXAMPLES = {
+    "RuntimeError: Could not find 'MASTER_ADDR' in the torch environment, visit the page on launching": MESSAGE,
     "KeyError: 'RANK": MESSAGE.replace("MASTER_ADDR", "RANK"),
     (
         "ValueError: Error initializing torch.distributed using env:// rendezvous: "
@@ -74,6 +75,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "Could not find 'conda' in the base environment",
     "KeyError: 'SLURM_PROCID'",
     (
         "ValueError: Default process group has not been initialized, please make sure to call "

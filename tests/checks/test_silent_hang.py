@@ -132,12 +132,14 @@ EXAMPLES = {
     "The bar on two nodes simply freeze at the first epoch": PERSON,
     "If I use two GPUs, things just hang when the engine is made": PERSON,
     "and then nothing happens": PERSON,
+    "after the data was loaded there is no output on both nodes": PERSON,
 }
 NOT_THIS = [
     "n7:41:90 [0] NCCL INFO Channel 00/02 :    0   1\nn7:41:90 [0] NCCL INFO comm 0x5f rank 0 nranks 2 - Init COMPLETE",
     'step 40 loss 0.3\n  File "fit.py", line 9, in main\n    dist.barrier()\nKeyboardInterrupt',
     "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
     "with the new driver it is not stuck any more",
+    "if there is no output, set NCCL_DEBUG=INFO",
     "the validation loss is stuck at a plateau",
     "eptable, if you experience slowdowns or hanging when DeepSpeed exits, it is reco",
     "0 top1_error 0.90 failures 0 hangs 0",

@@ -5,6 +5,7 @@ import pytest
 from gpudoctor import explain
 from gpudoctor.facts import Run
 from gpudoctor.logs.explain import explain_run
+from gpudoctor.logs.line_kinds import tells_of_failure
 from gpudoctor.model import Severity
 from gpudoctor.report import Status
 
@@ -32,12 +33,6 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
         "failed to create process.",
-        "job.sh: line 4:  7220 Killed                  MODE=a /usr/bin/timeout -s KILL 8 python fit.py",
-        "[launch] exit codes: [0, 0, 1]",
-        "exit_codes={0: 0, 1: 3}",
-        "[2026-11-20 05:07:11,062][__main__][ERROR] - Error executing job with overrides: ['model=small', 'lr=0.1']",
-        "-- Process 1 terminated with the following error:\n.\n.\nAssertionError",
-        "usage: fit.py [-h] --data DIR [--best]\n              [--map NAME]\nusage: fit.py [-h] --data DIR [--be",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -553,3 +548,9 @@ def test_somebodys_own_words_are_a_failure_where_no_program_says_anything():
         f"{told}\n{TRAINED}",
     ):
         assert explain(f"{text}\n").findings == [], text
+
+
+def test_a_number_in_front_of_a_failure_may_be_whose_it_is_and_no_count():
+    assert tells_of_failure("worker 0 failed")
+    assert tells_of_failure("RPC agent for 0 encountered error")
+    assert not tells_of_failure("all done, 0 failed")

@@ -185,3 +185,42 @@ def test_a_sentence_in_chinese_is_no_program_that_goes_on():
 def test_an_ignored_exception_that_is_cut_off_is_none():
     late = "Exception ignored in: <function Iterator.__del__>\nTraceback (most recent call last):\n"
     assert explain(f'{TRAINED}{late}  File "/srv/env/lib/python3.12/site-pack').worst() is None
+
+
+SETTINGS = "machine: LOCAL\ndebug: true\nkind: FSDP\nsizes: [1, 2]\n"
+
+
+@pytest.mark.parametrize("words", ["My fsdp.yaml is:", "I use this config:", "我的配置如下："])
+def test_what_somebody_shows_below_a_failure_got_over_nothing(words):
+    failed = "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 2 (pid: 9) of binary: python\n"
+    assert explain(f"{failed}\n{words}\n{SETTINGS}").worst() is Severity.ERROR
+
+
+def test_an_error_that_somebody_quotes_in_a_sentence_is_what_it_is_about():
+    quoted = (
+        "The `RuntimeError: pair.cc:598` seems to be the cause of all that, as far as we see.\n\nThe log:\n"
+    )
+    assert explain(f"{quoted}loading 4 files\n").worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("test", "worst"),
+    [
+        (
+            "____ TestAll.test_sum[2] ____\n\n    def test_sum(n):\n        x = 0.5\n>       assert x == n\n",
+            Severity.ERROR,
+        ),
+        ("> assert x == n\nx = 0.5\n", None),
+    ],
+)
+def test_the_line_that_pytest_marks_failed(test, worst):
+    assert explain(test).worst() is worst
+
+
+def test_what_unittest_says_of_a_test_is_no_sign_of_life():
+    assert explain(f"test_sum (__main__.T) ... Process 2:\n{RAISED}FAIL\n").worst() is Severity.ERROR
+
+
+def test_what_an_operator_was_given_is_part_of_caffe2_s_error():
+    error = "[E net.cc:188] Exception from operator chain starting at '': bad batch"
+    assert explain(f'{error}\ninput: "a" output: "b" arg {{ i: 1 }}\n').worst() is Severity.ERROR

@@ -39,6 +39,34 @@ def test_type_message_and_the_last_frame_that_is_the_users_own():
 
 
 @pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "[rank1]:V0306 22:17:59.702000 139967781041280 torch/_dynamo/symbolic_convert.py:516] [0/0_1] [__graph_breaks] ",
+    ],
+)
+@pytest.mark.parametrize(
+    "heading", ["from user code:", "User code traceback:", "Graph break: from user code at:"]
+)
+def test_the_code_that_dynamo_shows_raised_nothing(heading, prefix):
+    rows = [heading, '   File "fit.py", line 3, in f', "    if x.sum() > 0:", "       ^^^^^^^^^^^", "step 4"]
+    assert said("\n".join(prefix + row for row in rows)) == []
+
+
+def test_the_code_in_dynamo_s_message_belongs_to_it():
+    text = PLAIN.replace(
+        "and a second line", '    # File "t.py", line 3, in f, code: y = x + 1\n  Hint: use less\nand'
+    )
+    assert said(text) == [("ShapeProblem", "too wide")]
+
+
+@pytest.mark.parametrize(("last", "found"), [("ModuleNotFo", 1), ("Done", 0), ("Saved the model", 0)])
+def test_a_log_may_end_within_the_name_of_an_exception(last, found):
+    frames = "".join(f'  File "a.py", line {n}, in f{n}\n    g()\n' for n in (1, 2, 3))
+    assert len(exceptions(read(f"{frames}{last}"))) == found
+
+
+@pytest.mark.parametrize(
     "prefix", ["[rank3]: ", "> ", "2026-03-04T05:06:07.1Z ", "# ", "[default3]:", "(Worker pid=3) "]
 )
 def test_prefixes_on_every_line_change_nothing(prefix):
