@@ -9,7 +9,7 @@ from gpudoctor.text import count
 def fitness(snapshot: Snapshot) -> Verdict:
     """Say what a machine without findings can do, and how much of it was examined."""
     torch, gpus, pci = snapshot.get(Torch), snapshot.get(Gpus), snapshot.get(Pci)
-    foreign = _foreign(torch, pci)
+    foreign = _foreign(torch, pci, gpus)
     if foreign:
         sentence = f"Nothing wrong in what could be seen; this machine has {foreign}, which gpudoctor does not examine."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
@@ -58,7 +58,7 @@ def _with_gpus(torch: Torch, gpus: Gpus | None) -> Verdict:
     return Verdict(status=Status.HEALTHY, sentence=f"Healthy: {sees}.")
 
 
-def _foreign(torch: Torch | None, pci: Pci | None) -> str | None:
+def _foreign(torch: Torch | None, pci: Pci | None, gpus: Gpus | None) -> str | None:
     """Name GPUs of other makers, where they are what this machine trains on."""
     if pci is not None and pci.usable:
         return None
@@ -68,6 +68,8 @@ def _foreign(torch: Torch | None, pci: Pci | None) -> str | None:
         if named:
             return named[0]
         return count(torch.device_count, "AMD GPU") if torch.device_count else "AMD GPUs"
+    if torch is None and named and not (gpus is not None and gpus.devices):
+        return " and ".join(named)
     # A processor's own graphics, or a display card, beside a torch for the CPU or for NVIDIA is no training device.
     if torch is not None and torch.version and "+xpu" in torch.version:
         return named[-1] if named else "an Intel GPU"

@@ -75,6 +75,13 @@ def test_what_somebody_did_not_see(line, examined):
     assert examined(f"torch 2.9.0+cu130\n\n{line} in the log.\n").findings == []
 
 
+def test_a_mismatch_stands_beside_a_block_of_another_moment(examined):
+    report = examined(
+        BLOCK.format(build="cu121") + "\nFailed to initialize NVML: Driver/library version mismatch\n"
+    )
+    assert report.verdict.primary == "driver-library-mismatch"
+
+
 def test_what_the_facts_deny_is_another_moment(examined):
     report = examined(
         BLOCK.format(build="cu121") + "\nAssertionError: Torch not compiled with CUDA enabled\n"

@@ -58,6 +58,12 @@ check = Check(
         r"Loaded runtime CuDNN library: (?P<found>[\d.]+) but source was compiled with: (?P<built>\d+(\.\d+)*)",
         # jaxlib
         r"Found (?P<library>\w[\w ]{2,20}) version (?P<found>\d{3,6}), but JAX was built against version (?P<built>\d{3,6})",
+        # ldd of one of the wheels' libraries: a toolkit's copy came first
+        Symptom(
+            r"\blib(?:nvJitLink|cudart|cublas(?:Lt)?|cusparse|cusolver|cufft|curand|cudnn\w{0,12}|nccl)\.so\.\d{1,2} => "
+            r"(?P<library>/(?:usr|opt)/\S{0,40}\bcuda\b\S{1,120})",
+            near=r"site-packages/(?:torch|nvidia)/|dist-packages/(?:torch|nvidia)/",
+        ),
         r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
         Symptom(DETECTED, near=r"PyTorch \((?P<built>\d[\d.]*)\)\. Please make sure"),
         DETECTED,

@@ -29,7 +29,7 @@ A torch that is installed already is kept by later installs: "Requirement alread
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Symptom
 from gpudoctor.facts import Distributions, Driver, Gpus, Host, Pci, Python, Torch
 
 # CUDA of the wheel that pip installs when it is told nothing else (torch 2.15 asks for nvidia-nccl-cu13).
@@ -37,7 +37,7 @@ ORDINARY_WHEEL = 13
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note in a container without GPUs",
+    otherwise="a note in a container without GPUs, a warning where nothing shows a GPU and conda was asked for CUDA",
     follows=["torch-shadowed"],
     symptoms=[
         r"Torch not compiled with CUDA enabled",
@@ -48,6 +48,8 @@ check = Check(
         r"Tried to instantiate dummy base class (Cuda|CUDA|_Cuda|Stream|Event)",
         r"PyTorch is not linked with support for cuda",
         r"\bPyTorch \S+ with CUDA \d+ \(you have \d[\w.]*\+cpu\)",  # xFormers
+        # YOLO's programs were told to use a GPU
+        Symptom(r"Invalid CUDA 'device=[^']{0,40}' requested", near=r"\btorch-\d\S{1,20}\+cpu\b"),
         r"Could not run 'aten::empty(_strided|\.memory_format)?' with arguments from the 'CUDA' backend",
     ],
     message="this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",
@@ -84,6 +86,11 @@ def environment(
     if hardware is None and pci is None and gpus is None and driver is not None and driver.version:
         hardware = f"NVIDIA's driver {driver.version}"
     if hardware is None:
+        if pci is None and gpus is None and (asked := _asked_for(distributions)):
+            message = f"torch {torch.version} is a CPU build, and {asked} was asked for beside it: it can use no NVIDIA GPU"
+            fixes = _fixes(gpus, host, python, distributions)
+            yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+            return
         unseen = gpus is None or gpus.error is not None
         if unseen and (pci is None or (driver is not None and driver.dxg)):  # WSL has its GPUs on no PCI bus
             raise CannotTell("neither the PCI bus nor NVML says whether this machine has an NVIDIA GPU")
@@ -95,6 +102,12 @@ def environment(
     yield check.found(
         message, severity=_severity(gpus, driver, host), fixes=_fixes(gpus, host, python, distributions)
     )
+
+
+def _asked_for(distributions: Distributions | None) -> str | None:
+    """Return which of conda's packages for CUDA is here: who asked for it wanted a torch for GPUs."""
+    listed = [distributions.get(name) for name in ("cudatoolkit", "pytorch-cuda")] if distributions else []
+    return next((f"{d.name} {d.version}" for d in listed if d is not None), None)
 
 
 def _hardware(pci: Pci | None, gpus: Gpus | None) -> str | None:

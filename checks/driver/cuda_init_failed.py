@@ -94,6 +94,7 @@ CODES = {
         "CUDA_ERROR_NOT_INITIALIZED",
         "it could not start: a limit of virtual memory (ulimit -v), or a GPU in a bad state",
     ),
+    34: ("CUDA_ERROR_STUB_LIBRARY", "a CUDA toolkit's stub was loaded in the place of the driver's library"),
     36: ("CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "the driver is older than the call"),
     46: ("CUDA_ERROR_DEVICE_UNAVAILABLE", "the GPUs are taken or may not be used: see their compute mode"),
     NO_DEVICE: (
@@ -116,6 +117,10 @@ CODES = {
         "CUDA_ERROR_SYSTEM_NOT_READY",
         "the system is not ready: the fabric manager, or confidential computing",
     ),
+    803: (
+        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        "the driver's library and its loaded module are of different versions",
+    ),
     805: ("CUDA_ERROR_MPS_CONNECTION_FAILED", "the MPS daemon cannot be reached"),
     806: ("CUDA_ERROR_MPS_RPC_FAILURE", "the MPS daemon failed"),
     807: ("CUDA_ERROR_MPS_SERVER_NOT_READY", "the MPS server does not take new clients"),
@@ -130,9 +135,6 @@ CODES = {
     ),
 }
 """CUresult: its name in cuda.h, and what it most likely means at this place."""
-STUB, MISMATCH, FORWARD = 34, 803, 804
-"""The codes that are failures of their own: cuda-stub-library, driver-library-mismatch."""
-NO_DEVICE = 100
 WITHOUT_DRIVER = (3, NO_DEVICE, 999)
 """What a library gives where there is no driver, and mostly no GPU."""
 
@@ -256,14 +258,13 @@ def environment(
 
 
 def _failed(cuda: Cuda, launch: Launch | None, gpus: Gpus | None) -> bool:
-    """Return whether cuInit gave an error that no other check tells of; one where the library is not known does not."""
+    """Return whether cuInit gave an error; where another check says why, this is what follows from it."""
     if cuda.init == NO_DEVICE and launch is not None:
         visible = launch.variables.get("CUDA_VISIBLE_DEVICES")
         hidden = visible is not None and gpus is not None and gpus.read and not gpus.chosen(visible)
         if launch.wants_no_gpu or hidden:
             return False  # a container that was asked to have none; a list that names none, as cuda-visible-devices says
-    others = (STUB, MISMATCH) if cuda.library is None else (STUB, MISMATCH, FORWARD)
-    return cuda.init not in (None, 0, *others)
+    return cuda.init not in (None, 0)
 
 
 def _driven(cuda: Cuda, driver: Driver | None) -> bool:

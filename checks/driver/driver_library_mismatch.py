@@ -37,6 +37,7 @@ NAMED = re.compile(r"libcuda\.so\.(\d{3,}\.\d+(?:\.\d+)?)$")
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     symptoms=[
         Symptom(r"Driver/library version mismatch", near=rf"NVML library version: (?P<client>{VERSION})"),
         r"[Dd]river/library version mismatch",

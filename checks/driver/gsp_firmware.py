@@ -32,7 +32,7 @@ SILENT = (119, 120)
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="an error where the driver could not start it",
+    otherwise="an error where the driver could not start it, or the kernel log has its Xid and NVML does not say that it is over",
     symptoms=[
         r"\bRmInitAdapter: Cannot initialize (?P<firmware>GSP) firmware RM",
         r"loading \S{0,80}/(?P<firmware>gsp_\w{1,20}\.bin) failed with error",
@@ -89,4 +89,12 @@ def environment(gpus: Gpus | None, log: KernelLog | None, driver: Driver | None)
     closed = driver is not None and driver.loaded and "Open Kernel Module" not in driver.description
     message = f"the firmware of the GPU at {where} stopped answering the driver{code}: what runs there hangs"
     fixes = [*check.fixes, *([WITHOUT] if on and closed else [])]
-    yield check.found(message, evidence=[event.text for event in events], fixes=fixes)
+    severity = Severity.ERROR if events[0].code and not _over(named, gpus) else None
+    evidence = [event.text for event in events]
+    yield check.found(message, severity=severity, evidence=evidence, fixes=fixes)
+
+
+def _over(addresses: list[str], gpus: Gpus | None) -> bool:
+    """Return whether NVML says of each of these GPUs that no recovery is wanted any more."""
+    here = [gpu for gpu in gpus.devices if gpu.pci_address in addresses] if gpus is not None else []
+    return bool(here) and all(gpu.recovery_action == "none" and not gpu.errors for gpu in here)

@@ -43,6 +43,12 @@ MOVE = Fix(
     source="https://learn.microsoft.com/windows/wsl/basic-commands",
 )
 
+SWITCH = Fix(
+    "Where Windows' nvidia-smi shows TCC: switch the GPU to WDDM, as administrator, and restart Windows",
+    "nvidia-smi -i GPU -dm WDDM",
+    Kind.ADMIN,
+)
+
 check = Check(
     severity=Severity.ERROR,
     words_stand=True,
@@ -56,11 +62,7 @@ check = Check(
             "In Windows: update WSL and start it again, and install the newest NVIDIA driver for Windows",
             "wsl --update; wsl --shutdown",
         ),
-        Fix(
-            "Where Windows' nvidia-smi shows TCC: switch the GPU to WDDM, as administrator, and restart Windows",
-            "nvidia-smi -i GPU -dm WDDM",
-            Kind.ADMIN,
-        ),
+        SWITCH,
         Fix(
             "In WSL: remove a Linux driver, and use the one that Windows brings",
             "sudo apt purge 'nvidia-*' 'libnvidia-*' && /usr/lib/wsl/lib/nvidia-smi",
@@ -73,10 +75,17 @@ check = Check(
 
 @check.environment
 def environment(host: Host, torch: Torch | None, gpus: Gpus | None) -> Iterator[Finding]:
-    """NVML says in WSL that the system blocks it, or it is WSL 1, and a torch for GPUs."""
+    """NVML says in WSL that the system blocks it, Windows has the GPU in TCC mode, or it is WSL 1, and a torch for GPUs."""
     if host.wsl and gpus is not None and gpus.error_code == BLOCKED:
         evidence = [Evidence(gpus.error, "NVML")] if gpus.error else []
         yield check.found("Windows keeps the GPU from WSL: nothing in WSL can use it", evidence=evidence)
+        return
+    held = [gpu for gpu in gpus.devices if gpu.driver_model == "TCC"] if gpus is not None else []
+    if host.wsl and gpus is not None and held:
+        message = (
+            f"Windows has {gpus.named(held)} in TCC mode, which WSL cannot see: nothing in WSL can use it"
+        )
+        yield check.found(message, fixes=[SWITCH])
         return
     if WSL_1.fullmatch(host.kernel) and torch is not None and torch.cuda and not torch.cuda_available:
         message = "this is WSL 1, which has no GPU: nothing in it can use one, whatever is installed"

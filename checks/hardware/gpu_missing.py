@@ -36,7 +36,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count, listed
+from gpudoctor import (
+    CannotTell,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Kind,
+    Severity,
+    Sighting,
+    Symptom,
+    count,
+    listed,
+)
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Slurm, Torch
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -92,16 +104,29 @@ check = Check(
     symptoms=[
         r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)",
         Symptom(
-            r"NVRM: GPU (?P<bus>[\da-fA-F:.]{7,16}): (?:RmInitAdapter|rm_init_adapter) failed",
+            # older drivers name no GPU, but for its minor number
+            r"NVRM: (?:GPU (?P<bus>[\da-fA-F:.]{7,16}): )?(?:RmInitAdapter|rm_init_adapter) failed"
+            r"(?: for device bearing minor number (?P<minor>\d{1,3}))?",
             unless=r"Cannot initialize GSP|gsp_\w+\.bin|open kernel modules|fallen off the bus|already bound to nouveau",
         ),
     ],
-    message="[Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs]"
-    "[the driver could not start the GPU <bus>, and goes on without it]",
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say who counts fewer, or which GPU did not start."""
+    groups = sighting.groups
+    if "set" in groups:
+        message = f"Slurm counts {groups['here']} of the {groups['set']} GPUs that the node is said to have, and gives it no jobs"
+    else:
+        which = groups.get("bus") or (f"/dev/nvidia{groups['minor']}" if "minor" in groups else "")
+        gpu = f"the GPU {which}" if which else "a GPU"
+        message = f"the driver could not start {gpu}, and goes on without it"
+    yield check.found(message)
 
 
 @check.environment

@@ -120,7 +120,7 @@ FIRMWARE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where a program is to blame or the GPU recovered, a note when that is an hour ago",
+    otherwise="a warning where a program is to blame or the GPU recovered, a note when that is an hour ago, and for a firmware that stopped",
     symptoms=[
         XID + PROCESS,
         rf"XidCriticalError: Xid={OTHERS}(?P<xid>\d{{1,3}}) on",
@@ -228,7 +228,7 @@ def _known_severity(event: KernelEvent, log: KernelLog, gpus: Gpus | None) -> Se
 
     The log line is evidence only: where NVML says that no recovery is wanted any more, the GPU was reset since.
     """
-    if DESKTOP.search(event.process):
+    if DESKTOP.search(event.process) or event.code in FIRMWARE_STOPPED:  # gsp-firmware says how bad that is
         return Severity.NOTE
     age = log.age(event)
     old = age is not None and age > SINCE

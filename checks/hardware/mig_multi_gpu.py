@@ -51,6 +51,9 @@ check = Check(
         r"nvidia\.com/mig-(?P<profile>\d+g\.\d+gb)\S{0,8}: [\"']?(?P<count>[2-9]|\d\d)\b",
         r"gres\W{1,3}gpu:(?P<profile>\d+g\.\d+gb):(?P<count>[2-9]|\d\d)\b",
         r"No MIG devices found",
+        # told in a sentence
+        r"\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b.{0,80}\bMIG\b",
+        r"\bMIG\b.{0,80}\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b",
         Symptom(r"(?P<ordinal>device < num_gpus INTERNAL ASSERT FAILED)", near=MIG),
         Symptom(
             r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)", near=MIG
@@ -81,6 +84,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = f"CUDA_VISIBLE_DEVICES names {named} MIG instances, of which a CUDA process sees one"
     elif "twice" in groups:
         message = "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU"
+    elif "lone" in groups:
+        message = "a process sees one MIG instance, however many there are, and NCCL before 2.30 cannot use two of one GPU"
+        severity = Severity.WARNING
     elif "ordinal" in groups:
         message = "the job asks for a second device, and a process sees one MIG instance"
     elif "profile" in groups:

@@ -57,7 +57,10 @@ check = Check(
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected|\bhipErrorNoDevice\b",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
         r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
-        r"Invalid CUDA '(?:--)?device[= ](?P<asked>[\w:, ]{1,40})' requested",  # YOLO
+        Symptom(  # YOLO; a CPU build is torch-cpu-build
+            r"Invalid CUDA '(?:--)?device[= ](?P<asked>[\w:, ]{1,40})' requested",
+            unless=r"\btorch-\d\S{1,20}\+cpu\b",
+        ),
         r"CUDA unavailable, invalid device (?P<asked>[\w:, ]{1,40}) requested",
         r"ValueError: No slot '(?P<device>\d+)' specified on host",  # DeepSpeed's --include
         # the number alone, before CUDA 10.1 and since

@@ -76,6 +76,8 @@ NO_WORKERS = Fix(
     Kind.MITIGATION,
 )
 
+NEARLY = 256 << 20
+"""Room that a few workers' batches take."""
 FEW_FILES = 64
 """One rank with two loader workers had up to 20 at once (torch 2.15, statvfs), which bear no names."""
 
@@ -153,7 +155,7 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
             f"{text}: NCCL may need {byte_size(need)} for {ranks} ranks, and DataLoader workers use it too"
         )
         yield check.found(message, fixes=_fixes(host.container))
-    elif free is not None and free < DOCKER_DEFAULT < size:
+    elif free is not None and (free < DOCKER_DEFAULT < size or free < min(NEARLY, size // 5)):
         message = f"{text}: DataLoader workers pass batches through it and may die of SIGBUS"
         yield check.found(message, severity=Severity.WARNING, fixes=[FULL, *_fixes(host.container)])
     elif size <= DOCKER_DEFAULT:

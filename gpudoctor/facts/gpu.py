@@ -100,6 +100,8 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """``default``, ``exclusive_process`` or ``prohibited``."""
     persistence: bool | None = None
     """Persistence mode is on."""
+    driver_model: str = ""
+    """On Windows ``WDDM``, ``TCC`` or ``MCDM``."""
     temperature_celsius: int | None = None
     temperature_margin_celsius: int | None = None
     """Degrees left to the slowdown temperature (``nvmlDeviceGetMarginTemperature``, or computed from the threshold)."""

@@ -40,7 +40,7 @@ def read_gpus(block: Block, table: Table, refusal: Refusal) -> Gpus | str | None
         return Gpus(error=refusal.error, error_code=refusal.error_code, driver_version=version)
     if (refusal.no_devices or refusal.lost) and not works:
         return Gpus(driver_version=version, cuda_version=table.cuda_version)
-    if not block.denied(LINE):
+    if not (block.denied(LINE) or _empty(block)):
         return None
     if works:
         return "nvidia-smi gave nothing where collect_env ran, although CUDA works"
@@ -76,6 +76,12 @@ def read_driver(
     if refusal.error_code in (MISMATCH, UNKNOWN):
         return f"a driver is there, and NVML says {refusal.error}"
     return Driver(version=None)
+
+
+def _empty(block: Block) -> bool:
+    """Return whether nvidia-smi listed nothing and told no version: no GPU lines that somebody cut out."""
+    listed = [block.values.get(LINE), *block.after(LINE)]
+    return not any(listed) and listed[0] is not None and block.denied("nvidia driver version")
 
 
 def _driver_version(block: Block, table: Table) -> str | None:

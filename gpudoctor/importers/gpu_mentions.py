@@ -14,6 +14,12 @@ _MODEL = re.compile(
     r"|RTX(?: PRO)? \d{4})"
     r")\b"
 )
+# "Video card: 3060ti", "my GPU is a 4090", "2x 3090": the number alone, where the line speaks of a card or of several.
+_NUMBER = re.compile(
+    r"(?:(?<!\w)(?P<count>[1-9]\d?) ?[x\u00d7*] ?|\b(?:GPUs?|cards?|graphics)\b[^\d\n]{1,24}?)"
+    r"(?P<name>(?:10[5-8]|16[56]|[2-5]0[5-9])0(?: ?(?:Ti|SUPER))?)(?![\w.]| ?(?:[MG]i?B|MHz|%|tokens?|steps?|px)\b)",
+    re.IGNORECASE,
+)
 _OWN = re.compile(r"\b(?:my|our|have|has|with|on|using|find|detect|see|gpus?|cards?)\b", re.IGNORECASE)
 # What somebody should have, wants or compares with is not what is there.
 _OTHER = re.compile(
@@ -33,6 +39,9 @@ def read(lines: Iterable[str]) -> list[Gpu]:
             if match["count"] or _OWN.search(line[: match.start()]):
                 name = _written(match["name"] or match["other"])
                 found[name] = max(found.get(name, 1), int(match["count"] or 1))
+        for match in _NUMBER.finditer(line[:1000]):
+            name = _written(f"{'GTX' if match['name'][0] == '1' else 'RTX'} {match['name']}")
+            found[name] = max(found.get(name, 1), int(match["count"] or 1))
     if len(found) != 1:
         return []
     [(name, number)] = found.items()

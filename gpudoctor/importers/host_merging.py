@@ -6,7 +6,14 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from gpudoctor.facts import ContainerStart, Host, Infiniband
-from gpudoctor.importers import docker_info, host_commands, numa_layout, rdma_words, shell_answers
+from gpudoctor.importers import (
+    docker_info,
+    host_commands,
+    numa_layout,
+    rdma_words,
+    shell_answers,
+    wsl_words,
+)
 
 
 def whole(
@@ -14,7 +21,7 @@ def whole(
 ) -> Host | None:
     """Add to the host of a block, `known`, what the rest of the text says; ``None`` where nothing says anything."""
     host = known if isinstance(known, Host) else None
-    for reader in (host_commands, shell_answers, docker_info, numa_layout):
+    for reader in (host_commands, shell_answers, docker_info, numa_layout, wsl_words):
         host = _filled(host, reader.read(pieces))
     more: dict[str, Any] = {}
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
@@ -44,6 +51,8 @@ def _filled(known: Host | None, more: Host | None) -> Host | None:
     changes: dict[str, Any] = {}
     if known.limits and more.limits:
         changes["limits"] = more.limits | known.limits
+    if more.wsl:
+        changes["wsl"] = True
     for field in fields(Host):
         if getattr(known, field.name) in (None, "", {}) and getattr(more, field.name) not in (None, "", {}):
             changes[field.name] = getattr(more, field.name)

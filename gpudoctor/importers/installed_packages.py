@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Distributions, Torch, Torchvision
 from gpudoctor.facts.distributions import normal_name
-from gpudoctor.importers import collect_env, package_lists
+from gpudoctor.importers import collect_env, conda_plans, package_lists
 
 # What torchvision's import and its first operator say; the releases may belong together all the same.
 _OPERATORS = re.compile(
@@ -24,7 +24,7 @@ def read(pieces: list[str], found: dict[str, Struct | str | None]) -> dict[str, 
     names = {normal_name(d.name) for d in own}
     listed = package_lists.read(pieces)
     if not listed and not own:
-        listed = package_lists.typed(pieces)
+        listed = package_lists.typed(pieces) or conda_plans.read(pieces)[0]
     more = [d for d in listed if normal_name(d.name) not in names]
     if not more:
         return {}

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Cuda, Distribution, Driver, Gpu, Gpus, Launch, Pci, Raised, Torch
 from gpudoctor.importers import (
+    amd_tools,
     collect_env_gpus,
+    conda_plans,
     container_commands,
     dcgm,
     disks,
@@ -164,8 +166,10 @@ class Parts:
         """Read what torch said, and which one it is, in a text that holds no block of fields."""
         said = self.said
         listed = package_lists.read(self.pieces)
-        named = torch_versions.read(self.pieces, listed) or _of_conda(
-            listed, package_lists.build(self.pieces)
+        named = (
+            torch_versions.read(self.pieces, listed)
+            or _of_conda(listed, package_lists.build(self.pieces))
+            or _of_conda(*conda_plans.read(self.pieces))
         )
         caught = torch_messages.import_error(self.pieces)
         if said is None and named is not None and caught and _of_a_library(caught[0]):
@@ -186,7 +190,9 @@ class Parts:
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""
         listing = lspci.read(self.pieces)
-        if listing.pci is None or listing.drivers or not isinstance(gpus, Gpus):
+        if listing.pci is None:
+            return None if gpus is not None else amd_tools.read(self.pieces)
+        if listing.drivers or not isinstance(gpus, Gpus):
             return listing.pci
         held = {gpu.pci_address for gpu in gpus.devices}
         all_held = len(gpus.read) >= len(listing.pci.gpus)

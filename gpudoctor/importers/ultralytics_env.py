@@ -18,24 +18,29 @@ _DEVICE = re.compile(
 )
 _BELOW = 16
 """Lines on which further devices stand: a node has no more."""
+_HEADS = 100
 
 
 def read(lines: list[str]) -> dict[str, Struct | str | None] | None:
     """Read torch and its devices, by topic; ``None`` where there is no such line, or it tells neither.
 
     ``Ultralytics YOLOv8.2.48 🚀 Python-3.10.12 torch-2.1.2+cu121 CUDA:0 (Tesla T4, 15102MiB)``
+
+    Of several lines the first tells, but for one with a CPU build below it: the GPUs of the first one are there.
     """
+    heads: list[re.Match[str]] = []
+    devices: dict[int, tuple[str, int]] = {}
     for number, line in enumerate(lines):
-        if " torch-" not in line[:200] or (head := _HEAD.search(line[:300])) is None:
-            continue
-        devices = _devices([line, *lines[number + 1 : number + _BELOW]])
-        if head["cuda"] or head["cpu"]:
-            return _facts(head, devices)
-        gpus = _facts(head, devices)["gpus"]
-        return (
-            {"torch": "the text does not say for which CUDA torch was built", "gpus": gpus} if gpus else None
-        )
-    return None
+        if " torch-" in line[:200] and (head := _HEAD.search(line[:300])) is not None and len(heads) < _HEADS:
+            heads.append(head)
+            devices = devices or _devices([line, *lines[number + 1 : number + _BELOW]])
+    if not heads:
+        return None
+    last = heads[-1] if heads[-1]["cpu"] else heads[0]
+    if last["cuda"] or last["cpu"]:
+        return _facts(last, devices)
+    gpus = _facts(last, devices)["gpus"]
+    return {"torch": "the text does not say for which CUDA torch was built", "gpus": gpus} if gpus else None
 
 
 def _devices(lines: Iterable[str]) -> dict[int, tuple[str, int]]:
@@ -52,13 +57,14 @@ def _devices(lines: Iterable[str]) -> dict[int, tuple[str, int]]:
 
 def _facts(head: re.Match[str], devices: dict[int, tuple[str, int]]) -> dict[str, Struct | str | None]:
     cards = sorted(devices.items())
+    used = [] if head["cpu"] else cards
     return {
         "torch": Torch(
             imported=True,
             version=head["version"],
             cuda=built_for(head),
-            cuda_available=True if cards else None,
-            devices=[TorchDevice(ordinal=n, name=name, memory_bytes=size) for n, (name, size) in cards],
+            cuda_available=True if used else None,
+            devices=[TorchDevice(ordinal=n, name=name, memory_bytes=size) for n, (name, size) in used],
         ),
         # Those that it was told to use, by torch's numbers.
         "gpus": Gpus(devices=[Gpu(index=n, name=name, memory_bytes=size) for n, (name, size) in cards])

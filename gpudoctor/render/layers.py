@@ -48,7 +48,10 @@ def _hardware(snapshot: Snapshot) -> str | None:
     if host is not None and host.cpus:
         memory = f", {whole_gib(host.memory_bytes)} of memory" if host.memory_bytes else ""
         machine = f"; {host.cpus_usable or host.cpus} CPUs{memory}"
-    machine = (f"; {others}, not examined" if (others := _others(pci)) else "") + machine
+    others = _others(pci)
+    if others and pci is not None and not pci.nvidia and not (gpus is not None and gpus.devices):
+        return f"{others}, not examined{machine}"
+    machine = (f"; {others}, not examined" if others else "") + machine
     if gpus is not None and gpus.devices:
         return describe_gpus(gpus) + machine
     if pci is not None and pci.gpus:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Host, Launch, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity, Source
+from gpudoctor.model import Role, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -138,6 +139,15 @@ def test_each_code_is_explained(code, says):
     assert says in finding.message
 
 
+def test_what_another_check_explains_follows_from_it():
+    snapshot = Snapshot({"cuda": Cuda(library="libcuda.so.1", init=803), **HERE})
+    report = diagnose(snapshot, Registry().checks(["cuda-init-failed", "driver-library-mismatch"]))
+    assert [(f.id, f.role, f.severity) for f in report.findings] == [
+        ("driver-library-mismatch", Role.CAUSE, Severity.ERROR),
+        ("cuda-init-failed", Role.CONSEQUENCE, Severity.NOTE),
+    ]
+
+
 def test_what_only_a_driver_says_shows_that_there_is_one():
     assert len(run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=304))[1]) == 1
     assert run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=999))[1] == []
@@ -165,8 +175,6 @@ def test_a_library_that_ends_the_process():
     "facts",
     [
         {"cuda": Cuda(library="l", init=0), **HERE},
-        {"cuda": Cuda(library="l", init=34), **HERE},  # cuda-stub-library
-        {"cuda": Cuda(library="l", init=803), **HERE},  # driver-library-mismatch
         {
             "cuda": Cuda(library="l", init=100),
             "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "none"}),

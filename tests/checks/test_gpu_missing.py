@@ -27,6 +27,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-missing")
 EXAMPLES = {
     "[   21.091872] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:894)": "the driver could not start the GPU 0000:01:00.0, and goes on without it",
+    "NVRM: rm_init_adapter failed for device bearing minor number 0": "the driver could not start the GPU /dev/nvidia0, and goes on without it",
+    "NVRM: RmInitAdapter failed! (0x26:0xffff:1127)": "the driver could not start a GPU, and goes on without it",
     "   Reason=gres/gpu count reported lower than configured (7 < 8) [slurm@2026-03-04T05:06:07]": (
         "Slurm counts 7 of the 8 GPUs that the node is said to have, and gives it no jobs"
     ),

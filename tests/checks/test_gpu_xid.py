@@ -132,7 +132,7 @@ LOST = Gpus(
     ("log", "severity", "says"),
     [
         (kernel(event(46)), Severity.ERROR, "Xid 46 of the GPU at 0000:0a:00.0, last 16 minutes ago"),
-        (kernel(event(119, 1.0)), Severity.ERROR, "last 11 days ago: the GPU's own processor (GSP)"),
+        (kernel(event(62, 1.0)), Severity.ERROR, "last 11 days ago: the GPU's power management"),
         (kernel(event(31, process="python", count=3)), Severity.WARNING, "(python), 3 times"),
         (kernel(event(31)), Severity.WARNING, "this blames the program, not the GPU"),
         (kernel(event(31, None)), Severity.WARNING, "not mapped"),
@@ -158,10 +158,12 @@ def test_each_gpu_has_its_own():
 
 
 def test_what_nvml_says_now_is_the_verdict_and_the_line_evidence():
-    _, [finding] = run(kernel_log=kernel(event(119)), gpus=RESET_SINCE)
+    _, [finding] = run(kernel_log=kernel(event(62)), gpus=RESET_SINCE)
     assert finding.severity is Severity.WARNING
-    _, [finding] = run(kernel_log=kernel(event(119)), gpus=LOST)
+    _, [finding] = run(kernel_log=kernel(event(62)), gpus=LOST)
     assert finding.severity is Severity.ERROR
+    _, [finding] = run(kernel_log=kernel(event(119)))
+    assert finding.severity is Severity.NOTE, "gsp-firmware"
 
 
 CHANGED = (

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Driver, Gpu, Gpus, KernelEvent, KernelLog
 from gpudoctor.guard import examine
-from gpudoctor.model import Source
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -39,6 +39,14 @@ def test_found():
     opened = Driver(version="580.82.07", description="NVIDIA UNIX Open Kernel Module for x86_64  580.82.07")
     _, [finding] = run(ON, kernel_log=LOG, driver=opened)
     assert not any("NVreg_EnableGpuFirmware=0" in fix.command for fix in finding.fixes)
+
+
+def test_an_error_unless_nvml_says_that_it_is_over():
+    _, [finding] = run(ON, kernel_log=LOG)
+    assert finding.severity is Severity.ERROR
+    reset = Gpu(index=0, pci_address="0000:2a:00.0", recovery_action="none", gsp_firmware=True)
+    _, [finding] = run(reset, kernel_log=LOG)
+    assert finding.severity is Severity.WARNING
 
 
 def test_the_drivers_own_words_without_an_xid():

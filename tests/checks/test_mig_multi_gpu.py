@@ -31,6 +31,12 @@ EXAMPLES = {
     TWO_LISTED: "several MIG instances (3g.40gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU",
     "            nvidia.com/mig-1g.10gb: 4": MESSAGE,
     "#SBATCH --gres=gpu:1g.10gb:4": MESSAGE,
+    "`device_count()` shows only one gpu on an A100 with MIG": (
+        "a process sees one MIG instance, however many there are, and NCCL before 2.30 cannot use two of one GPU"
+    ),
+    "with MIG on, CUDA can access only one device": (
+        "a process sees one MIG instance, however many there are, and NCCL before 2.30 cannot use two of one GPU"
+    ),
     NO_INSTANCE: "MIG is on and no instance was made: CUDA sees no GPU there",
     DUPLICATE: "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU",
     "GPU 0: NVIDIA A100 (UUID: GPU-1), MIG mode: Enabled\nRuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at CUDAContext.cpp:50": (
@@ -43,6 +49,8 @@ NOT_THIS = [
     "CUDA_VISIBLE_DEVICES=MIG-00000000-1111-2222-3333-444444444444",
     "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)",
     "            nvidia.com/mig-1g.10gb: 1",
+    "only one GPU is here, and it is not in use",
+    "the MIG of the table is Disabled, and one GPU alone is slow",
 ]
 
 

@@ -133,6 +133,13 @@ def test_one_that_is_nearly_full_is_a_warning_for_one_rank():
     assert finding.fixes[0].command == "ls -lS /dev/shm | head"
 
 
+def test_one_of_which_little_is_free_is_a_warning():
+    _, [finding] = run(host=Host(shm_bytes=1 << 30, shm_free_bytes=142 << 20))
+    assert finding.severity is Severity.WARNING
+    assert run(host=Host(shm_bytes=64 << 30, shm_free_bytes=300 << 20))[1] == []
+    assert run(host=Host(shm_bytes=512 << 20, shm_free_bytes=200 << 20))[1] == []
+
+
 def test_less_than_nccls_guide_asks_for_is_a_warning_for_several_ranks():
     launch = Launch(variables={"LOCAL_WORLD_SIZE": "4"})
     _, [finding] = run(host=host(512, 512), launch=launch)

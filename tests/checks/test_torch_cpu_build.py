@@ -35,12 +35,14 @@ EXAMPLES = {
     "xFormers was built for:\n    PyTorch 2.4.0+cu121 with CUDA 1201 (you have 2.4.0+cpu)": MESSAGE,
     "RuntimeError: Tried to instantiate dummy base class CUDAGraph": MESSAGE,
     "RuntimeError: PyTorch is not linked with support for cuda devices": MESSAGE,
+    "Ultralytics YOLOv8.1.3 🚀 Python-3.10.11 torch-2.1.0+cpu\nValueError: Invalid CUDA 'device=0' requested. Use 'device=cpu'": MESSAGE,
     "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because": MESSAGE,
 }
 NOT_THIS = [
     "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
     "RuntimeError: Found no NVIDIA driver on your system.",
     "AttributeError: module 'torch._C' has no attribute '_distributed_c10d'",
+    "torch-2.1.0+cu121\nValueError: Invalid CUDA 'device=4' requested. Use 'device=cpu'",
     "NotImplementedError: Could not run 'aten::_slow_conv2d_forward' with arguments from the 'CUDA' backend.",
 ]
 CPU = Torch(imported=True, version="2.13.0+cpu", cuda=None)
@@ -151,6 +153,15 @@ def test_unknown_without_torch():
     assert (
         examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
     )
+
+
+def test_conda_was_asked_for_cuda_and_gave_a_cpu_build():
+    cpu = Torch(imported=True, version="1.9.0")
+    asked = Distributions(installed=[Distribution(name="cudatoolkit", version="11.3")])
+    _, [finding] = run(torch=cpu, distributions=asked)
+    assert finding.severity is Severity.WARNING
+    assert "cudatoolkit 11.3" in finding.message
+    assert run(torch=cpu, distributions=asked, gpus=Gpus(error="nvidia-smi gave nothing"))[1] == []
 
 
 def test_a_driver_is_hardware_enough_where_nothing_else_is_known():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpus, Host, Torch
+from gpudoctor.facts import Gpu, Gpus, Host, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -33,6 +33,14 @@ def test_nvml_says_so():
     facts["gpus"] = Gpus(error="The operating system has blocked the request.", error_code=17)
     check = Registry().check("wsl-gpu-mode")
     assert examine(check, Source.ENVIRONMENT, Snapshot(facts))[1][0].message == MESSAGE
+
+
+@pytest.mark.parametrize(("model", "wsl", "found"), [("TCC", True, 1), ("WDDM", True, 0), ("TCC", False, 0)])
+def test_a_gpu_in_tcc_mode(model, wsl, found):
+    gpus = Gpus(devices=[Gpu(index=0, name="NVIDIA L40S", driver_model=model)])
+    check = Registry().check("wsl-gpu-mode")
+    facts = Snapshot({"host": Host(system="Linux", wsl=wsl), "gpus": gpus})
+    assert len(examine(check, Source.ENVIRONMENT, facts)[1]) == found
 
 
 def test_wsl_1_has_no_gpu():

@@ -539,6 +539,13 @@ def test_the_way_of_a_text_does_not_change_what_it_says(name, carry, load, read_
     assert read_text(carry(text)).snapshot.facts == read_text(text).snapshot.facts
 
 
+def test_an_empty_list_of_gpus_and_no_driver(facts_of):
+    empty = without_gpus("", available="False", driver="Could not collect")
+    facts = facts_of(empty)
+    assert (facts["gpus"].devices, facts["driver"].version) == ([], None)
+    assert "gpus" not in facts_of(without_gpus("", available="False")), "the driver is there: cut out"
+
+
 def test_a_text_without_a_value_is_unreadable(read_text):
     with pytest.raises(Unreadable, match="collect_env output without any value in it"):
         read_text("PyTorch version:\nIs CUDA available:\n")

@@ -19,6 +19,10 @@ CPU = "Also checking the torch version reveals 2.0.0+cpu\n"
         ("it has 4xA800 cards\n", ["A800"] * 4),
         ("using NVIDIA SM90 code, with NVIDIA CU128 wheels\n", None),
         ("on NVIDIA CUDA 12 with driver 570\n", None),
+        ("Graphics card: 3070ti\n", ["RTX 3070 Ti"]),
+        ("we train on 2x 3090, and it is slow\n", ["RTX 3090"] * 2),
+        ("the card takes 4090 MiB, of a batch of 3080\n", None),
+        ("port 3060 is open\n", None),
     ],
 )
 def test_what_is_said_to_be_there(text, names, facts_of):

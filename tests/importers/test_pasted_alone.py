@@ -3,7 +3,10 @@
 import pytest
 
 from gpudoctor.facts import Gid, IbPort, Limit, NumaNode
+from gpudoctor.fitness import fitness
 from gpudoctor.importers import Unreadable
+from gpudoctor.report import Status
+from gpudoctor.snapshot import Snapshot
 
 GUID = "946dae0300aabbcc"
 GIDS = """\
@@ -225,6 +228,94 @@ def test_a_cluster(facts_of):
     assert facts_of(POD)["kubernetes"].oom_killed == ["trainer"]
 
 
+PLAN = """\
+    package                    |            build
+    cudatoolkit-10.2.89        |       h74a9793_1       317.2 MB  defaults
+    pytorch-1.12.1             |      {build}       133.8 MB  pytorch
+    torchvision-0.13.1         |         py38_cpu         6.2 MB  pytorch
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "cuda", "names"),
+    [
+        (PLAN.format(build="py3.8_cpu_0"), "1.12.1", None, {"cudatoolkit", "torch", "torchvision"}),
+        (
+            PLAN.format(build="py3.8_cuda11.3_cudnn8_0"),
+            "1.12.1",
+            "11.3",
+            {"cudatoolkit", "torch", "torchvision"},
+        ),
+        (
+            "`conda install pytorch cudatoolkit=11.3`, and the list has pytorch=1.9.0=py3.8_cpu_0\n",
+            "1.9.0",
+            None,
+            {"cudatoolkit", "torch"},
+        ),
+        (
+            "  pytorch            pytorch/linux-64::pytorch-2.0.1-py3.10_cuda11.8_cudnn8.7.0_0\n",
+            "2.0.1",
+            "11.8",
+            {"torch"},
+        ),
+        ("  + pytorch   2.5.1  cpu_generic_py310h_1  conda-forge  27MB\n", "2.5.1", None, {"torch"}),
+    ],
+)
+def test_what_conda_says_that_it_installs(text, version, cuda, names, facts_of):
+    facts = facts_of(text)
+    assert (facts["torch"].version, facts["torch"].cuda) == (version, cuda)
+    assert {d.name for d in facts["distributions"].installed} == names
+
+
+def test_of_two_builds_nobody_knows_which(facts_of):
+    with pytest.raises(Unreadable):
+        facts_of("pytorch=1.9.0=py3.8_cpu_0 or pytorch=1.9.0=py3.8_cuda11.1_cudnn8_0\n")
+
+
+ROCM = "======= ROCm System Management Interface =======\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (ROCM + "GPU  Temp   AvgPwr\n0    33.0c  36.0W   300Mhz\n1    35.0c  38.0W   300Mhz\n", 2),
+        (ROCM + "Device  Node  IDs\n0       2     0x74a1,   28851  38.0°C      140.0W\n", 1),
+        (
+            ROCM
+            + "GPU[0]   : Card Series:   AMD Instinct MI210\nGPU[1]   : Card Series:   AMD Instinct MI210\n",
+            2,
+        ),
+        ("| AMD-SMI 26.0.0   amdgpu version: 6.14.14 |\n| 0000:05:00.0 ...Instinct MI300X OAM | 0 % |\n", 1),
+        ("$ amd-smi list\nGPU: 0\n    BDF: 0000:05:00.0\nGPU: 1\n    BDF: 0000:26:00.0\n", 2),
+        ("HSA System Attributes\nAgent 1\n  Name:   AMD EPYC 9654\nAgent 2\n  Name:    gfx942\n", 1),
+        (
+            "05:00.0 Processing accelerators [1200]: Advanced Micro Devices, Inc. [AMD/ATI] Device [1002:74a1]\n",
+            1,
+        ),
+    ],
+)
+def test_amd_gpus_are_counted_and_no_more(text, number, facts_of):
+    facts = facts_of(text)
+    assert (len(facts["pci"].amd), facts["pci"].nvidia) == (number, [])
+    verdict = fitness(Snapshot(facts))
+    assert verdict.status is Status.UNKNOWN
+    assert "AMD GPU" in verdict.sentence
+    assert "does not examine" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "wsl"),
+    [
+        ("Linux version 5.15.153.1-microsoft-standard-WSL2 (root@1) #1\nMem:\n", True),
+        ("- [X] WSL 2\n- [ ] WSL 1\nGPU 0: x\n", True),
+        ("- [ ] WSL 2\nulimit -n\n1024\n", False),
+        ("in WSL2 it works\nulimit -n\n1024\n", False),
+    ],
+)
+def test_a_text_from_wsl(text, wsl, facts_of):
+    assert facts_of(text)["host"].wsl is wsl
+
+
 SECTION = (
     "Remapped Rows\n    Pending                           : Yes\n    Remapping Failure Occurred        : No\n"
 )
@@ -244,7 +335,7 @@ def test_a_section_of_one_gpu_nobody_knows_which(facts_of):
     ("text", "told"),
     [
         ("Cuda compilation tools, release 12.3, V12.3.107\n", "nvcc --version tells which toolkit compiles"),
-        ("==== ROCm System Management Interface ====\n0  2  0x74a1\n", "rocm-smi shows AMD GPUs"),
+        ("==== ROCm System Management Interface ====\nno GPU\n", "rocm-smi shows AMD GPUs"),
         ("| AMD-SMI 25.4.2    amdgpu version: 6.12.12 |\n", "amd-smi shows AMD GPUs"),
         (
             "   JOBID PARTITION     NAME     USER ST\n   48211       gpu    train    alice  R\n",

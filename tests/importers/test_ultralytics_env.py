@@ -31,3 +31,12 @@ def test_a_build_that_is_not_told(facts_of):
     assert [gpu.name for gpu in facts["gpus"].devices] == ["NVIDIA A10"]
     with pytest.raises(Exception, match="neither a gpudoctor report"):
         facts_of("Ultralytics YOLOv8.1.0 Python-3.10.12 torch-2.1.2 CPU\n")
+
+
+def test_a_cpu_build_below_a_line_with_a_gpu(facts_of):
+    facts = facts_of(
+        ONE.replace("YOLOv5 🚀 v7.0-12-g5a1b", "Ultralytics YOLOv8.0.1")
+        + "and now\nUltralytics YOLOv8.0.2 🚀 Python-3.10.6 torch-2.0.1+cpu CPU\n"
+    )
+    assert (facts["torch"].cuda, facts["torch"].devices) == (None, [])
+    assert [gpu.name for gpu in facts["gpus"].devices] == ["Tesla T4"]

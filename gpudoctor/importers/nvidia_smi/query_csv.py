@@ -23,6 +23,7 @@ _PLACES = {
     "memory.reserved": "fb_memory_usage/reserved",
     "mig.mode.current": "mig_mode/current",
     "mig.mode.pending": "mig_mode/pending",
+    "driver_model.current": "driver_model/current",
     "ecc.mode.current": "ecc_mode/current",
     "ecc.mode.pending": "ecc_mode/pending",
     "ecc.errors.corrected.volatile.total": "volatile/dram_correctable",

@@ -13,6 +13,7 @@ from gpudoctor.facts import Gpu, GpuProcess, RemappedRows
 from gpudoctor.importers.nvidia_smi.addresses import pci_address
 from gpudoctor.importers.nvidia_smi.vocabulary import (
     COMPUTE_MODES,
+    DRIVER_MODELS,
     FABRIC_HEALTH,
     RECOVERY_ACTIONS,
     THROTTLE_WORDS,
@@ -156,11 +157,13 @@ def _link(r: Readings) -> dict[str, Any]:
 
 
 def _mode(r: Readings) -> dict[str, Any]:
+    model = r.text("driver_model/current", "current_dm")
     return {
         "mig": r.truth("mig_mode/current", "current_mig"),
         "mig_pending": r.truth("mig_mode/pending", "pending_mig"),
         "compute_mode": COMPUTE_MODES.get(r.text("compute_mode").lower()),
         "persistence": r.truth("persistence_mode"),
+        "driver_model": model if model in DRIVER_MODELS else "",
         "utilization_percent": r.whole("utilization/gpu", "gpu_util"),
         "throttle_reasons": _reasons(r),
     }

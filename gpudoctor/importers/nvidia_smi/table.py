@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gpudoctor.facts import Gpu, GpuProcess
 from gpudoctor.importers.nvidia_smi.addresses import ADDRESS, pci_address
 from gpudoctor.importers.nvidia_smi.readings import mebibytes, process_name
-from gpudoctor.importers.nvidia_smi.vocabulary import COMPUTE_MODES
+from gpudoctor.importers.nvidia_smi.vocabulary import COMPUTE_MODES, DRIVER_MODELS
 
 _DRIVER = re.compile(r"Driver Version:\s{0,20}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
 _CUDA = re.compile(r"CUDA Version:\s{0,20}(\d{1,2}\.\d{1,2})")
@@ -25,7 +25,7 @@ _PROCESS = re.compile(
     r"(?P<kind>C\+G|M\+C\+G|M\+C|C|G)\s+(?P<name>\S.*?)\s+(?:(?P<memory>\d{1,7})MiB|N/A)$"
 )
 _PERSISTENCE = {"On": True, "Off": False}
-_MODES = {*_PERSISTENCE, "N/A", "WDDM", "TCC", "MCDM", "Disabled", "Enabled", "ERR!"}
+_MODES = {*_PERSISTENCE, *DRIVER_MODELS, "N/A", "Disabled", "Enabled", "ERR!"}
 UNKNOWN = 999
 """``nvmlReturn_t`` of the words ``Unknown Error``, for which the table has ``ERR!``."""
 _MOST = 64
@@ -103,6 +103,7 @@ def _row(table: Table, cells: list[str], row: int) -> int:
                 name=" ".join(words[1:-1]).removesuffix("...").replace("ERR!", "").strip(),
                 pci_address=pci_address(bus["address"]),
                 persistence=_PERSISTENCE.get(words[-1]),
+                driver_model=words[-1] if words[-1] in DRIVER_MODELS else "",
                 ecc=True if ecc.isdecimal() or ecc == "On" else False if ecc == "Off" else None,
                 ecc_uncorrected=int(ecc[:12]) if ecc.isascii() and ecc.isdecimal() else None,
                 errors=["ECC: Unknown Error"] if ecc == "ERR!" else [],

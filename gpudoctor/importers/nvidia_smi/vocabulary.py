@@ -11,6 +11,9 @@ COMPUTE_MODES = {
     "prohibited": "prohibited",
 }
 
+DRIVER_MODELS = ("WDDM", "TCC", "MCDM")
+"""Of Windows."""
+
 THROTTLE_WORDS = {name: name for name in THROTTLE_REASONS} | {
     "idle": "gpu_idle",
     "display_clocks_setting": "display_clock_setting",
