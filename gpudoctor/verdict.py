@@ -1,7 +1,7 @@
 """What a report comes to: one order of findings of every kind of evidence, one cause, one sentence."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from gpudoctor.facts import (
     CheckpointFile,
@@ -36,25 +36,35 @@ def conclude(report: Report, registry: Registry | None = None) -> Report:
 
     `registry` knows the records of a site's own checks; without it, those that come with gpudoctor are known alone.
     """
-    report.findings = told(ranked(report.findings), registry)
+    report.findings = told(ranked(report.findings, _background(report.findings, registry)), registry)
     report.verdict = verdict(report)
     return report
 
 
-def ranked(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings, the most likely cause first.
+def _background(findings: Iterable[Finding], registry: Registry | None) -> set[str]:
+    """Return the ids of notes that tell how a machine mostly is, where there are other notes to stand before them."""
+    notes = {f.id for f in findings if f.severity is Severity.NOTE and f.role is Role.CAUSE}
+    if len(notes) < 2:
+        return set()
+    checks = [(registry or Registry.of(())).get(id) for id in notes]
+    return {check.id for check in checks if check is not None and check.background}
+
+
+def ranked(findings: Iterable[Finding], background: Container[str] = ()) -> list[Finding]:
+    """Sort findings, the most likely cause first; a note of those in `background` is the last of the notes.
 
     Causes come before consequences, then the more severe. Of those that are as bad what a log or a run shows comes
     first, for it did happen; then the lower layer; of a checkpoint what is wrong with its keys.
     """
-    return sorted(findings, key=_order)
+    return sorted(findings, key=lambda finding: _order(finding, background))
 
 
-def _order(finding: Finding) -> tuple[bool, int, bool, int, bool]:
+def _order(finding: Finding, background: Container[str]) -> tuple[bool, int, bool, bool, int, bool]:
     happened = finding.source in (Source.LOG, Source.REPRODUCTION)
     return (
         finding.role is Role.CONSEQUENCE,
         finding.severity.rank,
+        finding.severity is Severity.NOTE and finding.id in background,
         not happened,
         0 if happened else layer(finding.family),  # in a log the order is that of the one who read it
         finding.source is Source.CHECKPOINT and not finding.id.startswith(KEYS),

@@ -245,6 +245,15 @@ def test_what_happened_comes_before_what_is_merely_there_and_a_worse_thing_befor
         assert [f.id for f in ranked(order)] == [f.id for f in expected]
 
 
+def test_a_note_on_how_machines_mostly_are_comes_after_other_notes() -> None:
+    usual = finding("hostname-resolution", "network", Severity.NOTE)
+    said = finding("omp-threads", "launch", Severity.NOTE)
+    report = conclude(Report(findings=[usual, said]))
+    assert [f.id for f in report.findings] == ["omp-threads", "hostname-resolution"]
+    worse = finding("hostname-resolution", "network", Severity.WARNING)
+    assert conclude(Report(findings=[said, worse])).findings[0].id == "hostname-resolution"
+
+
 def test_of_a_checkpoint_what_is_wrong_with_its_keys_comes_first() -> None:
     unsafe = finding("checkpoint-unsafe", "checkpoint", source=Source.CHECKPOINT)
     keys = finding("state-dict-prefix", "checkpoint", source=Source.CHECKPOINT)

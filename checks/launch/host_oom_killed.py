@@ -87,6 +87,7 @@ IN_DOCKER = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    background=True,
     otherwise="a warning in facts, a note for what is more than an hour ago or no process of a training",
     symptoms=[
         # Slurm

@@ -63,6 +63,7 @@ IN_HOSTS = r"""sudo sed -i -E '/^127\./ s/\s{name}(\.\S+)?\b//g' /etc/hosts && e
 
 check = Check(
     severity=Severity.ERROR,
+    background=True,
     otherwise="a warning or a note on one machine",
     symptoms=[
         # c10d; Linux, macOS and Windows number and word it differently. -5 and -9 mean no address of that family.

@@ -28,6 +28,7 @@ from gpudoctor.facts import Gpus, Pci, Torch
 
 check = Check(
     severity=Severity.NOTE,
+    background=True,
     follows=[
         "driver-not-loaded", "driver-library-mismatch", "container-lost-gpu", "cuda-driver-too-old",
         "cuda-init-failed", "fabric-manager-down", "torch-cpu-build", "cuda-visible-devices",
