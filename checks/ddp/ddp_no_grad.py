@@ -32,6 +32,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"DistributedDataParallel is not needed when a module doesn't have any parameters? that requires? a gradient",
+        r"replicas_\[0\]\.size\(\) >= 1 ASSERT FAILED.{0,120}reducer\.cpp",
         r"tensors\.size\(\) > 0 INTERNAL ASSERT FAILED.{0,120}reducer\.cpp",  # 1.1 to 1.3, before the clear message
     ],
     message="no parameter of the module that DDP was given requires a gradient: there is nothing to share out",

@@ -67,7 +67,7 @@ STEPS = (
 )
 # What somebody writes of a program that stands still; not what a library says may happen.
 # Python looks at the words in front: see `somebody`.
-HANGS = r" (?P<said>hangs?|hung|hanging|stucks?|freez(?:es|ing)|frozen)\b"
+HANGS = r" (?P<said>hangs?|hung|hanging|stucks?|freez(?:es|ed|ing)|frozen)\b"
 UNSURE = re.compile(
     r"\b(?:may|might|can|could|would|should|potentially|possibl[ey]|avoid\w*|prevent\w*|detect\w*|not|no|never|without|if|any|for|fix\w*|"
     r"solv\w*|caus\w*|longer|or|experienc\w*|used to|until|unless|whether|watchdog|loss|acc\w*|mAP|metrics?|scores?|[Ww]eights?|layers?|[Pp]aram\w*|backbone|encoder|[Mm]odules?)\b|n't\b",
@@ -141,7 +141,7 @@ check = Check(
         # somebody who asks for help says so
         Symptom(HANGS, asked=True),
         Symptom(
-            r"^\W{0,6}(?P<said>[Ss]tuck|[Hh]angs|[Hh]anging|[Ff]reezes) "
+            r"^\W{0,6}(?P<said>[Ss]tuck|[Hh]angs|[Hh]anging|[Ff]reez(?:es|ed)|[Ff]rozen) "
             r"(?:here|there|forever|indefinitely|at|in|on|after|before|during|when|while)\b",
             asked=True,
         ),
@@ -152,6 +152,10 @@ check = Check(
         Symptom(r"\b(?:just|simply|suddenly|always|often|sometimes) (?P<said>freeze|hang)\b", asked=True),
         Symptom(
             r"\b(?P<said>there (?:is no|was no|are no|were no) (?:more |further |new |other )?(?:logs?|outputs?|progress|messages?))\b",
+            asked=True,
+        ),
+        Symptom(
+            r"\b(?P<said>stop(?:s|ped)? (?:\w+ )?(?:at|in|on|after|before|here|there)\b.{0,60}\b(?:no|without(?: any)?) errors?)\b",
             asked=True,
         ),
         Symptom(r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b", asked=True),

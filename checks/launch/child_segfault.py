@@ -76,6 +76,9 @@ check = Check(
         rf"{SRUN}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
+        Symptom(
+            r"^# .{0,80}?(?P<signal>[Ss]eg(?:mentation )?[Ff]ault)\b(?!.{0,40}\bfix)", asked=True
+        ),  # a title
         r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
         r"(?P<signal>Windows fatal exception): (?:access violation|stack overflow|int divide by zero|code 0x[0-9a-fA-F]{8})",
         r"(?P<signal>Unhandled exception) caught in c10[/\\]util[/\\]AbortHandler",

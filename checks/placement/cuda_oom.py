@@ -112,6 +112,11 @@ check = Check(
         rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \([GNX]PU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
         # 2.1 to 2.9: what was to list the processes on the full GPU failed in its turn
         r"NVML_SUCCESS == .{1,120}ASSERT FAILED .{1,200}Allocator\.cpp",
+        Symptom(
+            r"^# .{0,80}?\b[GX]PU ?\d* (?:OUT OF MEMORY|OOM|runs out of memory)\b", asked=True
+        ),  # a title
+        # a notebook's cell that was cut off below its first line; nothing else of that name is common
+        r"^(?:torch\.)?OutOfMemoryError {2,}Traceback \(most recent",
         r"MPS backend out of memory",
         r"llocation was preemptively rejected because it would exceed|Preemptively rejecting allocation: requested",
         r"Allocation on device (?P<gpu>\d+) would exceed allowed memory",

@@ -62,6 +62,7 @@ SHOWS = late_pattern(
     r"^[^{}=|<>\[\]]{0,60}(?:\u6211|\u4ee5\u4e0b|\u5982\u4e0b)[^{}=|<>\[\]]{0,60}[:\uff1a]$"
 )
 """What somebody writes above what he shows next: a file of settings, a command, the code."""
+QUOTED_ERROR = late_pattern(r"([`\"])[^`\"]{0,200}?(?:Error\b|ERROR\b|[Ee]xit ?code)[^`\"]{0,300}\1")
 COLONS = (":", "\uff1a")
 TROUBLE = late_pattern(
     r"\b(?:crash(?:es|ed|ing)?|fail(?:s|ed|ing)?|errors?|killed|dies|died|stops|stopped|not work(?:ing)?|"
@@ -151,10 +152,11 @@ def _shows(line: Line) -> bool:
 
 
 def quoted_in_words(text: str) -> bool:
-    """Return whether a line is a sentence in which somebody quotes an error between back ticks."""
-    before, tick, rest = text[:600].partition("`")
-    quoted, end, after = rest.partition("`")
-    return bool(tick and end and before.strip()) and "Error" in quoted and _prose(f"{before} {after}")
+    """Return whether a line is a sentence in which somebody quotes an error, in quotation marks or back ticks."""
+    found = QUOTED_ERROR.search(text, 0, 600)
+    if found is None or not text[: found.start()].strip():
+        return False
+    return _prose(f"{text[: found.start()]} {text[found.end() : 600]}")
 
 
 def _prose(text: str) -> bool:

@@ -32,6 +32,8 @@ from gpudoctor.patterns import late_pattern
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
+OF_LAUNCHER = late_pattern(r"\bSignalException: Process \d")
+"""What torchrun raises where a signal ended it, and its workers with it: none of them goes on."""
 WARNED = late_pattern(r"\[W\d{4} ")
 """In front of a warning of torch's C++."""
 
@@ -56,7 +58,7 @@ class Timeline(Telling):
         if place == self.title:
             return False  # somebody wrote it when all was over
         if quoted_in_words(line.full):
-            return self._handled(line, place)
+            return self._handled(line, place) or self._is_help(line, place)
         finished = place < self.finished < self.until(place)
         if place <= self.restart or finished or self._mentioned(line, place):
             return True
@@ -167,6 +169,7 @@ class Timeline(Telling):
         below = self.goes_on(line) and place < last and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
         below = below and not (self.task_ended(line, place) or self._stopped_below(place))
+        below = below and not (OF_LAUNCHER.search(line.text) and not self._results_below(place))
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)

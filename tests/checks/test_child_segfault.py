@@ -21,6 +21,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "# Segmentation fault in the middle of an epoch": "a worker crashed in native code: Segmentation fault",
     "DeepSpeed ends at once: return code -11 and status 245": "a worker crashed in native code, exit code -11",
     "return codes: [0, -11]": "a worker crashed in native code, exit code -11",
     "worker 2 (pid 4711) died with exit code -11": "a worker (rank 2) crashed in native code, exit code -11",
@@ -111,6 +112,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "# the patch below fixes it\nsegmentation of faulty cells",
     "return codes: [0, 1]",
     "worker 2 (pid 4711) exited with code 1",
     "=   EXIT CODE: 9",

@@ -35,6 +35,8 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "# With cards 2 and 3 it still says GPU0 OUT OF MEMORY": MESSAGE,
+    "OutOfMemoryError                          Traceback (most recent call last)": MESSAGE,
     "# Allocator (GPU_0_bfc) ran out of memory": MESSAGE,
     "InternalError: WhereOp: Could not launch cub::DeviceReduce::Sum to calculate temp_storage_bytes, status: out of memory": MESSAGE,
     "# RuntimeError: cuda runtime error (2)": MESSAGE,
@@ -110,6 +112,8 @@ EXAMPLES = {
     ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
 }
 NOT_THIS = [
+    "RuntimeError                          Traceback (most recent call last)",
+    "GPU 0 OOM=0",
     "RuntimeError: cuda runtime error (29) : driver shutting down",
     (
         'NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/PeerToPeerAccess.cpp":83'

@@ -2,6 +2,7 @@
 
 MESSAGE = "no parameter of the module that DDP was given requires a gradient: there is nothing to share out"
 EXAMPLES = {
+    "RuntimeError: replicas_[0].size() >= 1 ASSERT FAILED at /pytorch/torch/csrc/distributed/c10d/reducer.cpp:53": MESSAGE,
     "AssertionError: DistributedDataParallel is not needed when a module doesn't have any parameters that require a gradient.": MESSAGE,
     (
         "[rank1]: RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires "

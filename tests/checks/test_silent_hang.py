@@ -132,6 +132,8 @@ EXAMPLES = {
     "The bar on two nodes simply freeze at the first epoch": PERSON,
     "If I use two GPUs, things just hang when the engine is made": PERSON,
     "and then nothing happens": PERSON,
+    "# Freezed when more than two cards are used": PERSON,
+    "The program stops right at the sanity check, and no error is shown": PERSON,
     "after the data was loaded there is no output on both nodes": PERSON,
 }
 NOT_THIS = [
@@ -140,6 +142,7 @@ NOT_THIS = [
     "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
     "with the new driver it is not stuck any more",
     "if there is no output, set NCCL_DEBUG=INFO",
+    "the encoder's layers are frozen",
     "the validation loss is stuck at a plateau",
     "eptable, if you experience slowdowns or hanging when DeepSpeed exits, it is reco",
     "0 top1_error 0.90 failures 0 hangs 0",

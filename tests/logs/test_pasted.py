@@ -196,11 +196,18 @@ def test_what_somebody_shows_below_a_failure_got_over_nothing(words):
     assert explain(f"{failed}\n{words}\n{SETTINGS}").worst() is Severity.ERROR
 
 
-def test_an_error_that_somebody_quotes_in_a_sentence_is_what_it_is_about():
-    quoted = (
-        "The `RuntimeError: pair.cc:598` seems to be the cause of all that, as far as we see.\n\nThe log:\n"
-    )
-    assert explain(f"{quoted}loading 4 files\n").worst() is Severity.ERROR
+@pytest.mark.parametrize(
+    "error", ["`RuntimeError: pair.cc:598`", '"ERROR:launch:Rank 0 crashed with exit code -11"']
+)
+def test_an_error_that_somebody_quotes_in_a_sentence_is_what_it_is_about(error):
+    quoted = f"The {error} seems to be the cause of all that, as far as we see."
+    assert explain(f"{quoted}\n\nThe log:\nloading 4 files\n").worst() is Severity.ERROR
+    told = f"WARNING: the store answered {error} and was left out of it\n"
+    assert explain(told + TRAINED).worst() is not Severity.ERROR
+
+
+def test_workers_that_a_signal_ended_with_torchrun_do_not_go_on():
+    assert explain("SignalException: Process 7 got signal: 1\nthat is what I see\n").worst() is Severity.ERROR
 
 
 @pytest.mark.parametrize(
