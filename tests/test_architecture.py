@@ -304,6 +304,19 @@ def test_what_runs_under_the_patient_is_standard_library_and_torch_in_the_syntax
         assert tree is not None
 
 
+def test_no_two_parts_of_a_training_script_define_one_name():
+    """They become one file, where the later would silently take the place of the earlier."""
+    owner = {}
+    for part in PARTS:
+        for node in ast.parse(Path(ROOT, "gpudoctor/patient", f"{part}.py").read_text()).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node]
+            for target in targets:
+                for name in [target, *getattr(target, "elts", [])]:
+                    said = getattr(name, "name", None) or getattr(name, "id", None)
+                    assert said is None or owner.setdefault(said, part) == part, (said, part, owner[said])
+    assert len(owner) > 50
+
+
 def test_nothing_unpickles():
     for path in ENGINE:
         names = set(imports(path))
