@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.command_ends import STATUS
 from gpudoctor.logs.cut_off import begun_traceback, failing_test, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
@@ -18,7 +19,6 @@ from gpudoctor.logs.line_kinds import (
     GAVE_UP,
     PROGRESS,
     SETTLED,
-    STATUS,
     WRAPPER,
     is_result,
     reports_failure,
@@ -254,8 +254,8 @@ def _harmless(line: Line) -> bool:
 
 
 def _closing(last: Sequence[Line]) -> bool:
-    """Return whether the last line reports a failed clean-up right below a result."""
-    above = last[-2].text if len(last) > 1 else ""
+    """Return whether the last line reports a failed clean-up right below a result; other ranks may say the same."""
+    above = next((line.text for line in reversed(last[:-1]) if line.text != last[-1].text), "")
     done = is_result(above, beyond_doubt=True) and not tells_of_failure(above)
     return done and CLOSING.search(last[-1].text, 0, 400) is not None
 

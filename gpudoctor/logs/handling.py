@@ -37,6 +37,12 @@ WARNED = late_pattern(
     r"\bWARN(?:ING)?\b|^\[?W(?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[warning *\]|\blevel=warn(?:ing)?\b"
 )
 """The level of a logger's line of something that the program does without."""
+INFORMED = re.compile(
+    r"\b(?:INFO|DEBUG)\b|^\[?[ID](?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[(?:info|debug) *\]|\blevel=(?:info|debug)\b"
+)
+"""The level of a logger's line of something that is no error to the program."""
+CONTROL = re.compile(r"(?!\w*(?:Error|Failed|Failure)$)\w*(?:Stop|Prun|Graceful|Finish|Complet|Reach)\w*$")
+"""The name of an exception with which a program ends a loop that has done its work."""
 
 
 class Handling(Restarts):
@@ -117,11 +123,21 @@ class Handling(Restarts):
         if raised is None or self.reported > place or self._gave_up(line, place):
             return False
         heading = self.heading(raised)
-        level = WARNED.search(heading.full) if heading is not None else None
+        if heading is None or self._ends_loop(raised, heading):
+            return heading is not None
+        if not self.last_of_chain(raised).caught:
+            return False
+        level = WARNED.search(heading.full)
         said = level.string[level.end() :] if level is not None else ""
-        return (
-            bool(said) and self.last_of_chain(raised).caught and not (LEFT.search(said) or FELL.search(said))
-        )
+        return bool(said) and not (LEFT.search(said) or FELL.search(said))
+
+    def _ends_loop(self, raised: Raised, heading: Line) -> bool:
+        """Return whether a logger informs of an exception with which a program ends a loop whose work is done."""
+        level = INFORMED.search(heading.full)
+        if level is None or CONTROL.match(raised.type) is None or not self._caught(raised):
+            return False
+        said = heading.full[level.end() :]
+        return not (FELL.search(said) or FAILURE.search(said) or tells_of_failure(said))
 
     def _in_silence(self, line: Line, place: int) -> bool:
         """Return whether a program caught an exception, and torchrun, whose own lines are here, says of no failure.

@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.logs.command_ends import CODES, STATUS
 from gpudoctor.logs.foreign_lines import ENDS_OTHERS, LISTED, PODS, SETUP, STACK
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.values import COUNT, DATA, HARMLESS, VALUE
@@ -18,10 +19,6 @@ NATIVE = late_pattern(
     r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
-RESTARTED = late_pattern(
-    r"failed \(exitcode: -?\d+\) local_rank: |will restart worker group|Restarting worker group|Worker group FAILED"
-)
-"""What torchrun says of workers that it may start again; where training goes on after it, it did."""
 SETTLED = late_pattern(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)(?!(?: \w+)? ?[:=] *\d)|"
     r"[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
@@ -30,7 +27,8 @@ SETTLED = late_pattern(
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
     r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
     r"\b[Cc]ount(?:s|ed|ing)? as\b|\b(?:errors?|failures?) (?:are |is )?(?:allowed|permitted)\b|"
-    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated|\w+ by us|on purpose)[)\]]"
+    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated|harmless|\w+ by us|on purpose)[)\]]|"
+    r"\b(?:not|non)[ -]fatal\b"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
@@ -72,47 +70,6 @@ MEASURE = late_pattern(
     re.IGNORECASE,
 )
 """A measure of how good a model is, with its value: no job's script prints that of its own."""
-CODES = (
-    r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}(?:(?:\w+['\"]?: ?)?0\b[, ]{1,2}){0,64}"
-    r"(?:\w+['\"]?: ?)?-?[1-9]\d{0,2}\b(?!['\"]?:)"
-)
-"""A launcher's list of how all its processes ended, one of them at least with a failure."""
-STATUS = late_pattern(
-    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:[Cc]ode|[Ss]tatus)\b\W{0,4}(?!0\b)-?\d+|"
-    rf"{CODES}|"
-    r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
-    r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
-    r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
-    r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
-    r"Virtual timer expired|Killed +(?:\w+=\S* +){0,8}(?:\S*/)?timeout)\b|"
-    # Hydra, and Kubernetes
-    r"^Error executing job with overrides: |\"reason\": ?\"(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull)\"|"
-    r"^slurmstepd\S*: error: \*\*\* |^\[E \w+\.(?:cc|cpp):\d+\] Exception |"
-    r"^Number of errored trials: [1-9]|\bOCI runtime (?:create|exec|start) failed\b|"
-    r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
-    r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
-    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
-    r"^\S{1,200}\.py FAILED *$|"
-    # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
-    r"^Killing subprocess \d|\bfailed to start\.?$|"
-    # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
-    r"^(?:\*{3} )?MPI_ERRORS_ARE_FATAL\b|^application called MPI_Abort\(|^MPI_ABORT was invoked on rank \d|"
-    # a program of Windows that starts Python
-    r"^failed to create process\.?$|^Fatal error in launcher: |"
-    # torch.multiprocessing.spawn, above what the process itself had said
-    r"^-- Process \d+ terminated with the following error|"
-    # Jupyter, VS Code and Colab, of the process that ran a notebook's cells
-    r"\bThe [Kk]ernel (?:appears to have died|crashed while executing)|\b[Yy]our session crashed\b|"
-    # IPython, above the frames: the exception has its name in front
-    r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
-    # kubectl get pods
-    r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
-    r"CreateContainer\w*) +\d|"
-    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
-    r"cannot execute(?:: required file not found| binary file.{0,80})|"
-    r"unexpected EOF while .{0,60}|unbound variable)$"
-)
-"""What says that a command failed, whatever it was."""
 BAD = late_pattern(
     r"Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
@@ -128,7 +85,9 @@ BAD = late_pattern(
     # Hydra, below an error with which it ends the program
     r"^Set the environment variable HYDRA_FULL_ERROR=1|"
     # a shell's $?, and no answer of a web server
-    r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
+    r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$|"
+    # its code for what was not found, or ended by a signal, behind a job script's word
+    r"\b(?:finished|ended|done|exited|returned|stopped|over)\W{1,3}(?:12[4-7]|1[34]\d|255)\W?$"
 )
 """What tells, in the last lines, of a failure, beside `NATIVE` and `STATUS`."""
 NOISE = late_pattern(
@@ -142,6 +101,7 @@ NOISE = late_pattern(
     r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"
     # torchrun on Windows
     r"NOTE: Redirects are currently not supported|"
+    r"^Try ['\"`]\w.{0,60}-h(?:elp)?['\"`]? for |"
     r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""
@@ -198,18 +158,6 @@ STEP_OF = late_pattern(
     r"\b(?:[Ee]pochs?|EPOCH|[Ss]teps?|[Ii]ter(?:ation)?s?|[Bb]atch(?:es)?|[Rr]ounds?)\b\W{0,4}(\d{1,9})\s?(?:/|of)\s?(\d{1,9})\b"
 )
 """How far a training has come, and how far it goes."""
-SUCCEEDED = late_pattern(r"^Job succeeded\b|(?:^|: )\S+\.service: Deactivated successfully\.$")
-"""GitLab's word for a job of which every command that counts ended with 0, and systemd's for a service."""
-LEFT_WITH = late_pattern(
-    r"^(?P<who>\S.{0,60}?) (?:exited|ended|left|finished|returned) with (?:exit )?(?:code|status) (?P<code>-?\d+)\b"
-)
-"""What a supervisor says of the end of a program that it had started."""
-TASK_ENDED = late_pattern(r"^srun: error: \S+: tasks? [\d,-]+: (?!.{0,40}\bexit code 0\b)")
-"""What srun says of tasks that ended, each a process of its own: the others of the step may go on."""
-STEP_ENDED = late_pattern(
-    r"^srun: (?:Force Terminated|Terminating|Job step aborted|launch/slurm: _step_signal: Terminating)\b"
-)
-"""What srun says of a step that it ends because one of its tasks had ended."""
 GAVE_UP = late_pattern(
     r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
     r"\bgiving up\b(?! on)|\bcannot continue\b|"

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import MANY, Aftermath
-from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, STEP_ENDED, TASK_ENDED, is_result
+from gpudoctor.logs.command_ends import RESTARTED, STEP_ENDED, TASK_ENDED
+from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, is_result
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
-from gpudoctor.logs.recurrence import begins, numbered
+from gpudoctor.logs.recurrence import begins, numbered, shapes
 from gpudoctor.patterns import late_pattern
 
 EXITED = "ProcessExitedException"
@@ -99,8 +100,19 @@ class Restarts(Aftermath):
         if any(_gives_in(self.lines[place].text) for place in below):
             return False
         below = range(failed + 1, self.until(failed))
-        printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
+        above = shapes(line.text for line in self.lines[:failed])
+        printed = (p for p in below if self._ordinary(p) and not self._of_message(p, failed, above))
         return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
+
+    def _of_message(self, place: int, failed: int, above: set[str]) -> bool:
+        """Return whether a line below a launcher's word of a failure belongs to an exception.
+
+        To one that began above that word only a line of a kind that no program had printed there can belong.
+        """
+        raised = self.around(self.lines[place], place)
+        if raised is None:
+            return False
+        return raised.first > failed or above.isdisjoint(shapes([self.lines[place].text]))
 
     def _anew_below(self, line: Line, place: int) -> bool:
         """Return whether the program began anew below what failed, printed results, and nothing failed any more.

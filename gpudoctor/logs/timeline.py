@@ -6,18 +6,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.logs.clock import times
+from gpudoctor.logs.command_ends import LEFT_WITH, STATUS, SUCCEEDED
 from gpudoctor.logs.foreign_lines import CODE
 from gpudoctor.logs.line_kinds import (
     END,
     ENOUGH,
     FINISHED,
-    LEFT_WITH,
     NOISE,
     PARTING,
     RESULT,
     SETTLED,
-    STATUS,
-    SUCCEEDED,
     WRAPPER,
     is_result,
     reports_failure,

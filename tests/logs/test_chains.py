@@ -36,6 +36,21 @@ def test_a_line_that_informs_is_no_word_of_the_traceback_below_it():
     assert not quiet(f"{STEPS}INFO:fit:step 60 loss 0.01\n{REFUSED}")
 
 
+@pytest.mark.parametrize(
+    ("said", "type", "over"),
+    [
+        ("stopped by callback", "TargetReached: accuracy 0.95", True),
+        ("search ends early", "trainer.TrialPruned: no better than the median", True),
+        ("crashed in the loop", "StopTraining: target accuracy 0.95 reached", False),
+        ("epoch 3 acc 0.95", "KeyError: 'label'", False),
+        ("epoch 3 acc 0.95", "StopTokenError: no such token", False),
+    ],
+)
+def test_a_loop_whose_end_a_logger_informs_of_has_not_failed(said, type, over):
+    ends = NO_LABEL.replace("KeyError: 'label'", type)
+    assert quiet(f"{STEPS}INFO {said}\n{ends}") == over
+
+
 def test_loguru_marks_the_frame_that_caught_an_exception():
     marked = REFUSED.replace("  File", "\n> File")
     warned = "2026-11-24 06:30:21.123 | WARNING  | fit:main:14 - the store does not answer\n"

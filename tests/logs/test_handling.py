@@ -133,6 +133,14 @@ def test_what_a_launcher_says_of_workers_that_it_started_again_is_no_end():
     failed = "E1123 00:49:17.696000 30708 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 30788) of binary: python\n"
     again = "".join(f"attempt 1 frame {n} err_px 0.{n}9\n" for n in range(4))
     assert worst(f"{STARTED}attempt 0 frame 0 err_px 0.00\n{traceback('[rank1]: ')}{failed}{again}") is None
+    # Under --tee a rank's lines bear its number, so that they stand right below what the rank raised.
+    tee = "".join(f"[default1]:sample {n} psnr {20 + n}\n" for n in range(3))
+    raised = traceback("[default1]:[rank1]: ")
+    assert worst(f"{STARTED}{tee}{raised}{failed}{tee}") in (None, Severity.NOTE)
+    assert (
+        worst(f"{STARTED}{tee}{raised}{failed}[default1]:it was key fr\n[default1]:  in row 3\n")
+        is Severity.ERROR
+    )
 
 
 def test_an_attempt_that_fails_is_no_result():
