@@ -11,6 +11,8 @@ from gpudoctor.logs.cause import judge, of_run
 from gpudoctor.logs.corroboration import corroborate
 from gpudoctor.logs.ending import ended, ended_by
 from gpudoctor.logs.findings import findings
+from gpudoctor.logs.judgement import only_followed
+from gpudoctor.logs.last_words import said_why
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.middle import middle
@@ -108,7 +110,9 @@ def explain_lines(
     if run is not None:
         judgement = of_run(judgement, run)
     none = judgement.cause is None and judgement.raised is None
-    ending = ended(lines, run, judgement.course) if none else None
+    ending = ended(lines, run, judgement.course) if none else said_why(judgement, lines)
+    if ending is not None:
+        judgement = only_followed(judgement)
     found, unsaid = findings(judgement, ending, lines, registry.get, source)
     log = Log(
         lines=len(lines) if total is None else total,

@@ -3,7 +3,7 @@
 from gpudoctor.patterns import late_pattern
 
 CODE = late_pattern(
-    r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
+    r"^(?:raise [A-Z]|import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )
 """A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")

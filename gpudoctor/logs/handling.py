@@ -37,11 +37,11 @@ WARNED = late_pattern(
     r"\bWARN(?:ING)?\b|^\[?W(?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[warning *\]|\blevel=warn(?:ing)?\b"
 )
 """The level of a logger's line of something that the program does without."""
-INFORMED = re.compile(
+INFORMED = late_pattern(
     r"\b(?:INFO|DEBUG)\b|^\[?[ID](?: ?\d{4}| \d{4}-\d\d-\d\d)[ T]\d\d:|\[(?:info|debug) *\]|\blevel=(?:info|debug)\b"
 )
 """The level of a logger's line of something that is no error to the program."""
-CONTROL = re.compile(r"(?!\w*(?:Error|Failed|Failure)$)\w*(?:Stop|Prun|Graceful|Finish|Complet|Reach)\w*$")
+CONTROL = late_pattern(r"(?!\w*(?:Error|Failed|Failure)$)\w*(?:Stop|Prun|Graceful|Finish|Complet|Reach)\w*$")
 """The name of an exception with which a program ends a loop that has done its work."""
 
 

@@ -3,6 +3,7 @@
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Seen
@@ -71,6 +72,14 @@ class Judgement(Struct):
     """What no check takes for a failure, and yet was raised and ended a process: an interruption."""
     doubt: str = ""
     """Why the cause may not have ended the training; nothing where that is no question."""
+
+
+def only_followed(judgement: Judgement) -> Judgement:
+    """Return a judgement of which the cause is a consequence: something else is known to lie behind it."""
+    if judgement.cause is None:
+        return judgement
+    consequences = [judgement.cause, *judgement.consequences]
+    return replace(judgement, cause=None, own=None, consequences=consequences)
 
 
 def rank_of(seen: Seen) -> int | None:

@@ -1,12 +1,14 @@
 """Whose output to look at where a log tells only that a rank ended, and what was printed last above that."""
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.logs.ending import telling
+from gpudoctor.logs.ending import Ending, telling
+from gpudoctor.logs.foreign_lines import CODE
 from gpudoctor.logs.judgement import Judgement
-from gpudoctor.logs.line_kinds import NOISE, reports_failure
+from gpudoctor.logs.line_kinds import MEASURE, NOISE, PROGRESS, SETTLED, reports_failure
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.waiting import apart, silent, stands
@@ -22,6 +24,15 @@ LAST_WORDS = "the last that was printed above the launcher's words is quoted, an
 HERE = late_pattern(r"(?:127\.|::1$|localhost$)")
 """An address that only processes of the same machine have."""
 WORDS = late_pattern(r"[^\W\d_]{3}")
+REASON = late_pattern(
+    r"\b(?:not|no|cannot|can't|couldn't|must|needs?|requires?|required|missing|invalid|unknown|unless|too|fatal|stale|"
+    r"(?:has|have|found|got|with) 0|"
+    r"expect(?:s|ed)|overlaps?|duplicate|exceed(?:s|ed)?|without|only|errors?|fail(?:s|ed|ure)?)\b|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+"""What a program says of why it leaves, as with `sys.exit("...")`; what only reports of its work holds none of it."""
+SIGNALLED = 126
+"""Exit codes from here on are a shell's own, or tell of a signal."""
 
 
 def pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:
@@ -40,7 +51,7 @@ def pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Fi
     else:
         who = ranks(silent(lines, {rank for event in events for rank in event.ranks})) or "another rank"
     of_launcher = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
-    said = _said_above(judgement, lines) if of_launcher else []
+    said = telling(_said_above(judgement, lines), 1) if of_launcher else []
     look = f"look at the output of {who}, which failed or stalled first and is not shown here"
     peers = [seen.sighting.groups.get("peer", "") for event in events for seen in event.seen]
     here = any(map(HERE.match, peers))
@@ -69,7 +80,7 @@ def with_last_words(finding: Finding, judgement: Judgement, lines: Sequence[Line
     """Quote what was printed last above a launcher's word of a process that left with an exit code of its own."""
     own = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
     said = (
-        [line for line in _said_above(judgement, lines) if reports_failure(line.full, line.text)]
+        [line for line in telling(_said_above(judgement, lines), 1) if reports_failure(line.full, line.text)]
         if own
         else []
     )
@@ -79,6 +90,26 @@ def with_last_words(finding: Finding, judgement: Judgement, lines: Sequence[Line
         message=f"{finding.message}; {LAST_WORDS}" if said else finding.message,
         evidence=[*finding.evidence, *more],
     )
+
+
+def said_why(judgement: Judgement, lines: Sequence[Line]) -> Ending | None:
+    """Return why a worker left, in its own last words, where a launcher knows no more than its exit code."""
+    cause = judgement.cause
+    code = cause.seen[0].sighting.groups.get("code", "") if cause is not None else ""
+    if cause is None or judgement.doubt or not (code.isdigit() and 0 < int(code) < SIGNALLED):
+        return None
+    above = _said_above(judgement, lines)
+    said = next(iter(telling(above, 1)), None)
+    if said is None or MEASURE.search(said.text, 0, 400) or SETTLED.search(said.text, 0, 400):
+        return None
+    # What stands below it may be of another rank, which was still at work.
+    below = above[above.index(said) + 1 :]
+    working = all(PROGRESS.search(x.text, 0, 400) or MEASURE.search(x.text, 0, 400) for x in below)
+    reason = REASON.search(said.text, 0, 400) or reports_failure(said.full, said.text)
+    if PROGRESS.match(said.text) or not (working and reason):
+        return None
+    end = f"printed last, above the launcher's word of a worker that left with exit code {code}"
+    return Ending(f"{said.text[:400]}; {end}", [said, cause.seen[0].line])
 
 
 def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
@@ -94,8 +125,9 @@ def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
         line
         for place, line in enumerate(lines[: min(reports, default=0)])
         if WORDS.search(line.text)
+        and not CODE.search(line.text, 0, 400)
         and not NOISE.search(line.full)
         and not LAUNCH.search(line.full)
         and not judgement.course.around(line, place)
     ]
-    return telling(own[-SAID:], 1) if own else []
+    return own[-SAID:]

@@ -33,6 +33,7 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
         "failed to create process.",
+        "job.sh: line 2: mpirun_rsh: command not found\nmpirun finished: 127",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -58,6 +59,8 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
         "helper ended with exit code -15 (terminated by us)",
         "ERROR row 9: AssertionError: no box (1/50 errors allowed)\nbatch 3 mae 0.2",
         "ERROR: 0",
+        "Error while removing the scratch folder: it is gone (harmless)",
+        "saved w.pt\nError while removing temporary folder x\nsaved w.pt\nError while removing temporary folder x",
         "restart: exited with status 3\n" + TRAINED,
         "error = None",
         "h:1:1 [0] NCCL INFO NET/Plugin: load (libnccl-net.so) returned 2 : cannot open shared object: No such file or directory",
@@ -399,6 +402,29 @@ def test_a_limit_of_timeout_is_said():
         "limit"
         not in explain_run(Run(name="timeout", exit_code=3, seconds=1.0), "step 1\n").findings[0].message
     )
+
+
+def test_where_slurm_says_how_to_get_help_is_nothing_that_goes_on():
+    report = explain(
+        "srun: unrecognized option '--gpu-per-tasks=1'\nTry \"srun --help\" for more information\n"
+    )
+    assert (report.findings[0].id, report.findings[0].severity) == ("slurm-step-refused", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("said", "id"),
+    [
+        ("this recipe needs 8 processes, started with 2", "unrecognised-error"),
+        ("the two splits overlap in 14 documents", "unrecognised-error"),
+        ("rank 1 loads the engine", "child-failed"),
+        ("batch 30 has no masked token, loss 0.31", "child-failed"),
+    ],
+)
+def test_the_words_with_which_a_worker_left_are_why_where_they_give_a_reason(said, id):
+    word = "E1124 17:00:25.593000 77 torch/distributed/elastic/multiprocessing/api.py:1002] "
+    word += "failed (exitcode: 3) local_rank: 1 (pid: 80) of binary: /usr/bin/python\n"
+    report = explain(f"loading\n{said}\n{word}")
+    assert (report.findings[0].id, report.findings[0].severity) == (id, Severity.ERROR)
 
 
 def test_no_traceback_is_to_be_read_where_none_is():

@@ -38,7 +38,6 @@ MISREAD = {
     "third/broken-088-r0name": "that the name exists on rank 0 alone does not show in the log",
     "third/broken-094-foreign": "nothing is printed: only the exit code, which `run` has, tells of a failure",
     "fourth/broken-009-taskgroup": "a file that may not be read is taken for a folder of checkpoints",
-    "fourth/broken-013-critical-only": "the script's own critical line is the cause; the launcher's exit code is named",
     "eighth/ok-005-tqdm-postfix-err": "an error of one sample is printed last, below the bar that is full",
     "eighth/ok-008-kill-straggler": "the exit code of a process that the program ended itself is the last line",
     "ninth/ok-003-tqdm-over": "the same caught traceback is printed twice, the last of the log, below the bar that is full",
@@ -173,7 +172,7 @@ def test_the_first_fix_is_the_one_that_mended_the_run(name, first):
     assert first in explain(RUNS / "fourteenth" / f"broken-{name}.txt").findings[0].fixes[0].command
 
 
-def test_the_last_words_of_a_rank_that_left_with_an_exit_code_are_quoted():
-    finding = explain(RUNS / "fifteenth" / "broken-logger-critical-then-1.txt").findings[0]
-    assert finding.id == "child-failed"
-    assert any("no tokenizer named" in evidence.text for evidence in finding.evidence)
+def test_the_last_words_of_a_rank_that_left_with_an_exit_code_are_why_it_left():
+    report = explain(RUNS / "fifteenth" / "broken-logger-critical-then-1.txt")
+    assert [finding.id for finding in report.findings[:2]] == ["unrecognised-error", "child-failed"]
+    assert report.findings[0].message.startswith("cannot build the model: no tokenizer named")
