@@ -63,7 +63,8 @@ MODULES = (
     r"|utils\._pytree|utils\._python_dispatch|nn\.utils\.parametrizations|optim\.swa_utils|library|_higher_order_ops"
 )
 TORCH = r"(?:/|\\)(?:site|dist)-packages(?:/|\\)torch(?:/|\\)"
-LIBRARY = r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?:[^\n]{0,300}\n){1,2}[^\n]{0,60}AttributeError: module 'torch"
+# a name that a program read from a configuration, and looks up, is the program's own
+LIBRARY = r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?![^\n]{0,200}\bgetattr\(\w+, \w+\))(?:[^\n]{0,300}\n){1,2}[^\n]{0,60}AttributeError: module 'torch"
 
 NEWEST = Fix(
     "Take the newest torch, and a torchvision made for it",

@@ -37,6 +37,8 @@ from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
 SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +(?:\w+=\S* +){0,8}(?:\S*/)?timeout "
+# a job script kills what it had started beside the training
+HELPER = r"(?:sleep|tail|tensorboard|nvidia-smi|dcgmi|top|htop|vmstat|iostat|sar|dstat|watch|ssh|jupyter)\b"
 # Slurm's count of the kernel's own
 COUNTED = r"Detected \d+ oom[-_]kill event"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
@@ -138,7 +140,7 @@ check = Check(
         Symptom(r"^(?P<signal>Killed)(?=[a-z\d%|=])(?!ed|ing)", unless=SCHEDULER),
         # somebody's words
         Symptom(r"^[^=(){}<>]*[`\"'](?P<signal>[Kk]illed)[`\"'][^=(){}<>]*$", asked=True),
-        Symptom(r": line \d+: +\d+ (?P<signal>Killed)\b", unless=rf"{SCHEDULER}|{COUNTED}"),
+        Symptom(rf": line \d+: +\d+ (?P<signal>Killed)\b(?! +{HELPER})", unless=rf"{SCHEDULER}|{COUNTED}"),
         Symptom(r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>killed) +\S", unless=SCHEDULER),  # zsh
         # refused
         r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory): you tried to allocate (?P<size>\d+ ?\w*)",

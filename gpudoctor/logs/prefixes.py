@@ -79,6 +79,10 @@ _MOSTLY = {
         re.IGNORECASE,
     ),
     "numbered": late_pattern(r"[ \t]{0,6}(?P<number>\d{1,6})(?:[:|]|\t|  )[ \t]?"),
+    # docker's name of a service, its replica, task and node (docker service logs); of a container without a number
+    "service": late_pattern(
+        r"(?P<host>[A-Za-z][\w.-]{0,60}?)(?:\.[a-z\d]{8,30}@[\w.-]{1,60})?[ \t]{1,30}\|[ \t]"
+    ),
     "host": late_pattern(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
     "comment": late_pattern(r"# ?"),
 }
@@ -112,7 +116,7 @@ def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
             rising = all(a < b for a, b in pairwise(counted))
             if rising != (name == "numbered"):
                 continue
-        if name == "host" and len(Counter(m[1] for m in numbers)) > max(1, len(numbers) // 3):
+        if name in ("host", "service") and len(Counter(m[1] for m in numbers)) > max(1, len(numbers) // 3):
             continue
         found.append(pattern)
     return found

@@ -184,6 +184,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "job.sh: line 9: 28875 Killed                  sleep 300",
     "[launch] exit codes: [3, -9, -9]",
     "    return getattr(self._store, store_op)(*args, **kwargs)\nMemoryError: std::bad_alloc",
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",

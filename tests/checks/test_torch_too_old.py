@@ -89,6 +89,8 @@ NOT_THIS = [
     "AttributeError: module 'torch' has no attribute '_six'",
     "ModuleNotFoundError: No module named 'torch._six'",
     "AttributeError: module 'torch' has no attribute 'zeros'",
+    # a name from a configuration, which a library only looks up
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.11/site-packages/conf/make.py\", line 12, in locate\n    found = getattr(found, part)\nAttributeError: module 'torch.nn' has no attribute 'Linearr'. Did you mean: 'Linear'?",
     "AttributeError: module 'torch.distributed' has no attribute 'ReduceOp'",
     "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
     "AttributeError: module 'torch' has no attribute 'zeroes'",

@@ -88,6 +88,18 @@ def test_what_a_launcher_of_ones_own_puts_in_front_is_a_rank(form):
     assert [(line.rank, line.text) for line in read] == [(0, "a"), (1, "b"), (0, "c"), (1, "d")]
 
 
+def test_the_name_that_docker_puts_in_front_of_a_service_is_its_host():
+    rows = [(n, f"ml_train.{n % 2}.x8k2jd91kd0sz5w2m@node-3    | [rank{n % 2}]: step {n}") for n in range(6)]
+    lines = read_lines(rows, "log")
+    assert {line.host for line in lines} == {"ml_train.0", "ml_train.1"}
+    assert [line.text for line in lines][:2] == ["step 0", "step 1"]
+
+
+def test_the_first_column_of_a_table_is_no_host():
+    lines = read_lines([(n, f"epoch{n} | loss {1 / (n + 1):.2f} | ok") for n in range(6)], "log")
+    assert lines[3].text.startswith("epoch3 | ")
+
+
 def test_what_is_counted_in_front_of_lines_is_no_rank():
     read = read_lines([(n, f"[worker {n}] started") for n in range(4)], "x")
     assert [line.rank for line in read] == [None] * 4
