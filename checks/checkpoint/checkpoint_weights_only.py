@@ -156,7 +156,17 @@ def allowing(name: str) -> Fix | None:
 
 OBJECTS = {"instance": "an object of", "optimizer": "the optimizer", "scheduler": "the scheduler"}
 OBJECTS |= dict.fromkeys(("arguments", "model", "ddp", "dp", "compiled"), "the whole")
-ALLOWED = ("state_dict", "eval", "parameters", "named_parameters", "__call__", "forward", "modules", "train")
+ALLOWED = (
+    "state_dict",
+    "load_state_dict",
+    "eval",
+    "parameters",
+    "named_parameters",
+    "__call__",
+    "forward",
+    "modules",
+    "train",
+)
 """What is done with a module, and not with a state dict."""
 
 

@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Known, Script
 
 # The first two characters may be dashes that a web page made longer.
 OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
@@ -147,6 +147,8 @@ def _refused_by_parser(script: Script) -> Iterator[Finding]:
     parsed = next((c for c in script.methods("parse_args") if c.reached and not c.arguments), None)
     if not engines or parsed is None or not parsed.name.startswith("argparse.ArgumentParser"):
         return
+    if any(c.value("device").known is Known.SYMBOL for c in script.named("torch.cuda.set_device")):
+        return  # ``cluster.local_rank``: a module that knows how the ranks are started
     given = [(k, a.value) for c in script.methods("add_argument") for k, a in c.arguments.items()]
     options = {value.literal for key, value in given if key.isdigit()}
     whole = all(value.is_literal for key, value in given if key == "0")

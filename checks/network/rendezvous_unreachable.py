@@ -86,7 +86,7 @@ OPEN = [
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in a container, a note where only root could tell",
+    otherwise="a warning in a container or where a name alone says it, a note where only root could tell",
     symptoms=[
         Symptom(
             rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|(?! ))",
@@ -198,6 +198,7 @@ def code(script: Script) -> Iterator[Finding]:
         yield check.found(
             f"each rank chooses a port of its own ({chosen.text}()): rank 0 listens at one, the others call at theirs, "
             "and nobody answers them",
+            severity=Severity.WARNING if how is OwnPort.NAMED else Severity.ERROR,
             location=chosen.place if here else chosen.stack[-1],
             fixes=[ONE_PORT],
         )

@@ -312,11 +312,14 @@ def _by_option(made: Call) -> str | None:
     if sorted(map(str, either)) == ["False", "True"] and SEVERAL.search(tests[0].text):
         return tests[0].text
     sized = any(item.known is Known.WORLD_SIZE for item in value.items) and value.text == "Gt"
-    return tests[0].text if sized or value.known is Known.ARGUMENT else None
+    stored = FLAG.fullmatch(tests[0].text) is not None and SEVERAL.search(tests[0].text.rpartition(".")[2])
+    return tests[0].text if sized or stored or value.known is Known.ARGUMENT else None
 
 
 SEVERAL = re.compile(r"dist|ddp|parallel|multi", re.I)
 """How a flag is called that holds where there are several processes."""
+FLAG = re.compile(r"(?:args?|opts?|cfg|config|options|params|hparams|self\.\w+)\.\w+")
+"""A setting that is kept with others."""
 
 
 def _tells(call: Call, made: Call) -> bool:

@@ -5,7 +5,7 @@ import ast
 from gpudoctor.code.definitions import Function
 from gpudoctor.code.names import FLAG, HOLDS, TOLD
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import HARMLESS, of_some
+from gpudoctor.code.results import BAR, HARMLESS, of_some
 from gpudoctor.facts import Argument, Known, Value
 
 _METRICS = ("torch", "ignite.", "evaluate.", "datasets.")
@@ -66,6 +66,7 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
         name.startswith(("torch.", "torchvision.", "torch_geometric.loader."))
         or receiver.things
         or name in HARMLESS
+        or name.endswith(BAR)
     )
     for argument in arguments.values():
         for value in argument.value.possible():

@@ -39,6 +39,8 @@ HARMLESS = (
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
 )
 """Functions that do nothing with an object that matters here."""
+BAR = ".tqdm"
+"""How a progress bar's name ends, which other libraries hand on as theirs: ``from datasets import tqdm``."""
 CLOCKS = frozenset(
     "time.time time.perf_counter time.monotonic time.process_time datetime.datetime.now".split()
 )
@@ -61,7 +63,7 @@ def result_of(
     if function is not None:
         return function(frame, arguments)
     first = next(iter(arguments.values()), None)
-    if name in THROUGH or (name.rpartition(".")[2] == "tqdm" and first is not None):
+    if name in THROUGH or (name.endswith(BAR) and first is not None):
         return first.value if first else UNKNOWN
     if name in CLOCKS:
         return Value(from_data=True)

@@ -1,5 +1,6 @@
 """Where a script's ranks take the port at which they meet."""
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -25,6 +26,7 @@ class OwnPort(Enum):
 
     CLOCK = "clock"
     CHOICE = "choice"
+    NAMED = "named"
 
 
 def own_ports(script: Script) -> Iterator[tuple[OwnPort, Call, Call]]:
@@ -43,6 +45,22 @@ def own_ports(script: Script) -> Iterator[tuple[OwnPort, Call, Call]]:
                 yield OwnPort.CLOCK, chosen, group
             elif (chosen.name in CHOOSES and not _seeded(script, chosen)) or chosen.method in CHOOSES:
                 yield OwnPort.CHOICE, chosen, group
+            elif _looks_for_one(chosen):
+                yield OwnPort.NAMED, chosen, group
+
+
+FREE = re.compile(r"_?(?:find|get|pick)_(?:a_)?(?:free|open|unused|available)_(?:\w+_)?port")
+"""How functions of other files are called that look for a port: each process finds one of its own."""
+
+
+def _looks_for_one(chosen: Call) -> bool:
+    """Return whether a call is one of a function that is not seen here, and looks for a port by its name."""
+    seen = "." not in chosen.name or bool(chosen.receiver.things)
+    return (
+        FREE.fullmatch(chosen.method) is not None
+        and not seen
+        and all(c.kind == "main" for c in chosen.conditions)
+    )
 
 
 def _seeded(script: Script, chosen: Call) -> bool:

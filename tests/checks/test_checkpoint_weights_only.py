@@ -250,6 +250,16 @@ from torch import load, nn
 net = load("net.pt", map_location="cpu", weights_only=True)  # <-
 net.eval()
 """,
+    """
+# no state dict takes another one
+import torch
+from torch.nn.parallel import DistributedDataParallel
+def start(rank, folder):
+    net = torch.load(folder + "/whole.pt", map_location="cpu")  # <-
+    net.load_state_dict(torch.load(folder + "/state.pt", map_location="cpu"))
+    return DistributedDataParallel(net.cuda(rank), device_ids=[rank])
+start(0, "runs")
+""",
 ]
 FINE = [
     """
@@ -368,6 +378,16 @@ class Trainer:
         weight = snapshot["model"]["weight"].float()
         self.model.train()
         return weight
+""",
+    """
+import torch
+from parts import build
+def start(rank, folder):
+    kept = torch.load(folder + "/state.pt", map_location="cpu")
+    net = build(kept["width"])
+    net.load_state_dict(kept["model"])
+    return net.cuda(rank)
+start(0, "runs")
 """,
 ]
 RESUMED = """

@@ -329,6 +329,21 @@ def main(model, optimizer_class):
     wrapped.train()
     return optimizer, wrapped.device_ids
 """,
+    """
+# options that come from a file
+import torch
+from parts import Encoder
+kept = torch.load("last.pt", weights_only=False)
+args = kept["args"]
+net = Encoder(args.width)
+if args.parallel:
+    net = torch.nn.DataParallel(net).cuda()
+else:
+    net = net.cuda()
+net.load_state_dict(kept["model"])
+net = net.module  # <-
+net.eval()
+""",
 ]
 FINE = [
     """
@@ -679,5 +694,30 @@ def main(rank, model):
         print(model.bert)
     except AttributeError:
         print(model.module.bert)
+""",
+    """
+# the same option is asked again
+import torch
+from parts import Encoder
+kept = torch.load("last.pt", weights_only=False)
+args = kept["args"]
+net = Encoder(args.width)
+if args.parallel:
+    net = torch.nn.DataParallel(net).cuda()
+if args.parallel:
+    net = net.module
+net.eval()
+""",
+    """
+# an option that says nothing of several devices may be one that always holds
+import torch
+from parts import Encoder
+kept = torch.load("last.pt", weights_only=False)
+args = kept["args"]
+net = Encoder(args.width)
+if args.gpu:
+    net = torch.nn.DataParallel(net).cuda()
+net = net.module
+net.eval()
 """,
 ]

@@ -299,4 +299,18 @@ parser.add_argument('--local_rank', type=int)
 import torch
 print(parser.parse_args())
 """,
+    """
+# a cluster's own module tells the ranks apart
+import argparse
+import cluster
+import deepspeed
+import torch
+deepspeed.init_distributed("nccl")
+torch.cuda.set_device(cluster.local_rank)
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int, default=1)
+args = parser.parse_args()
+net = torch.nn.Linear(2, 2)
+engine, *_ = deepspeed.initialize(model=net, model_parameters=net.parameters(), config="ds.json")
+""",
 ]

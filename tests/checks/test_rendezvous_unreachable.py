@@ -328,6 +328,20 @@ def work(rank, size):
 def start():
     mp.spawn(work, nprocs=2, args=(2,))
 """,
+    """
+# a function of another file, by its name
+import os
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from helpers.net import find_free_port
+def work(rank, size):
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = str(find_free_port())  # <-
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=2, args=(2,))
+""",
 ]
 
 FINE = [
@@ -473,5 +487,29 @@ def work(rank, size):
     dist.destroy_process_group()
 if __name__ == "__main__":
     mp.spawn(work, nprocs=2, args=(2,))
+""",
+    """
+import os
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from helpers.net import find_free_port
+def work(rank, size, port):
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["MASTER_PORT"] = str(port)
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=2, args=(2, find_free_port()))
+""",
+    """
+# the launcher's port, where there is one
+import os
+import torch.distributed as dist
+from helpers.net import get_open_port
+def main(rank, size):
+    if "MASTER_PORT" not in os.environ:
+        os.environ["MASTER_PORT"] = str(get_open_port())
+    dist.init_process_group("gloo", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
+main()
 """,
 ]

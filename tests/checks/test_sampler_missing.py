@@ -317,6 +317,28 @@ dist.destroy_process_group()
             "        sampler.set_epoch(epoch)\n": "",
         },
     ),
+    """
+# another library's name for the progress bar
+import torch
+import torch.distributed as dist
+from datasets import load_dataset, tqdm
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+def work(rank, size):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29501", rank=rank, world_size=size)
+    rows = load_dataset("imdb", split="train").map(len)
+    loader = DataLoader(rows, batch_size=8, shuffle=True)  # <-
+    torch.cuda.set_device(rank)
+    net = DDP(torch.nn.Linear(4, 2).to(rank), device_ids=[rank])
+    steps = torch.optim.SGD(net.parameters(), 0.1)
+    for epoch in range(3):
+        for batch in tqdm(loader):
+            steps.zero_grad()
+            net(batch.to(rank)).sum().backward()
+            steps.step()
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, args=(2,), nprocs=2)
+""",
 ]
 LOOP = """    for epoch in range(args.epochs):
         sampler.set_epoch(epoch)
@@ -717,6 +739,27 @@ def train(model):
     loader = DataLoader(build_dataset(), batch_size=4)
     for x in loader:
         model(x).sum().backward()
+""",
+    """
+# a function that is not seen may share the batches out
+import torch
+import torch.distributed as dist
+from pieces import load_rows, shared
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+def work(rank, size):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29501", rank=rank, world_size=size)
+    loader = DataLoader(load_rows(), batch_size=8, shuffle=True)
+    torch.cuda.set_device(rank)
+    net = DDP(torch.nn.Linear(4, 2).to(rank), device_ids=[rank])
+    steps = torch.optim.SGD(net.parameters(), 0.1)
+    for epoch in range(3):
+        for batch in shared(loader):
+            steps.zero_grad()
+            net(batch.to(rank)).sum().backward()
+            steps.step()
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, args=(2,), nprocs=2)
 """,
 ]
 EXAMPLES = {
