@@ -29,34 +29,35 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Comparison, Outcome
+from gpudoctor.wordings import (
+    BETWEEN_LISTS,
+    MISSING_WRAPPED,
+    NOT_A_STATE_DICT,
+    NOTHING_UNEXPECTED,
+    UNEXPECTED_WRAPPED,
+    WRAPPER,
+)
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
-NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
-MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
-# Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
-WRAPPED = (
-    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
-    r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
-)
-# A whole list of missing keys with nothing unexpected below it: where a prefix was in the way, both stand there.
-NOTHING_ELSE = rf"Missing key\(s\) in state_dict:? .{NAMES}\.[^\n]*[\"']\. *\n+(?!Unexpected|size mismatch)\S"
-ONE_SIDE = rf"\A(?![\s\S]*(?:{WRAPPED}|{NOTHING_ELSE}))(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
+ONE_SIDE = rf"\A(?![\s\S]*(?:{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}))(?!(?=[\s\S]*{MISSING_WRAPPED})[\s\S]*{UNEXPECTED_WRAPPED})[\s\S]*({MISSING_WRAPPED}|{UNEXPECTED_WRAPPED})"
 # Any other prefix shows in the first key of each list: the one ends with the other.
-BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
-IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
-IN_MODEL = rf"Missing key\(s\) in state_dict:? \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
+IN_FILE = (
+    rf"Missing key\(s\) in state_dict:? \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN_LISTS}[\w.]{{1,100}}\.(?P=a)\""
+)
+IN_MODEL = (
+    rf"Missing key\(s\) in state_dict:? \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN_LISTS}(?P=b)\""
+)
 # Or inside of them, where a part of the model is wrapped.
 INSIDE_MODEL = (
-    rf"Missing key\(s\) in state_dict:? \"(?P<d>[\w.]{{1,100}}?)\.{NAMES}\.(?P<e>[\w.]{{1,200}})"
-    rf"{BETWEEN}(?P=d)\.(?P=e)\""
+    rf"Missing key\(s\) in state_dict:? \"(?P<d>[\w.]{{1,100}}?)\.{WRAPPER}\.(?P<e>[\w.]{{1,200}})"
+    rf"{BETWEEN_LISTS}(?P=d)\.(?P=e)\""
 )
 INSIDE_FILE = (
     rf"Missing key\(s\) in state_dict:? \"(?P<f>[\w.]{{1,100}}?)\.(?P<g>[\w.]{{1,200}})"
-    rf"{BETWEEN}(?P=f)\.{NAMES}\.(?P=g)\""
+    rf"{BETWEEN_LISTS}(?P=f)\.{WRAPPER}\.(?P=g)\""
 )
 # A wrapped model has no key without the wrapper's name.
-BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict:? .(?!{NAMES}\.)\w+\."
+BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict:? .(?!{WRAPPER}\.)\w+\."
 PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{INSIDE_MODEL}|{INSIDE_FILE}|{BARE}"
 FIRST = r"['\"](?P<key>[\w.-]+)"
 # mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
@@ -75,7 +76,7 @@ check = Check(
         Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict:? {FIRST}", unless=PREFIX),
         Symptom(rf"KeyError: .(unexpected key|missing keys) .{{0,20}}?{FIRST}", unless=ONE_SIDE),  # until 0.3
         Symptom(
-            rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!{NAMES}\.)(?P<key>[\w.-]+)",
+            rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!{WRAPPER}\.)(?P<key>[\w.-]+)",
             near=RAISED,
             unless=rf"{ONE_SIDE}|{IN_SOURCE}",
         ),

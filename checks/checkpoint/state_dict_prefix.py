@@ -52,33 +52,30 @@ from gpudoctor.facts import (
     stored,
     strips,
 )
-
-NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
-# On which side the names have it: the file's, the model's, or one that the words do not tell.
-FILE, MODEL, EITHER = (rf"(?P<{side}>{NAMES})\." for side in ("file", "model", "either"))
-# On both sides, the keys differ by something else: state-dict-architecture.
-MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
-# A whole list of missing keys with nothing unexpected below it: where a prefix was in the way, both stand there.
-NOTHING_ELSE = rf"Missing key\(s\) in state_dict:? .{NAMES}\.[^\n]*[\"']\. *\n+(?!Unexpected|size mismatch)\S"
-BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
-# Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
-WRAPPED = (
-    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
-    r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+from gpudoctor.wordings import (
+    BETWEEN_LISTS,
+    MISSING_WRAPPED,
+    NOT_A_STATE_DICT,
+    NOTHING_UNEXPECTED,
+    UNEXPECTED_WRAPPED,
+    WRAPPER,
 )
+
+# On which side the names have it: the file's, the model's, or one that the words do not tell.
+FILE, MODEL, EITHER = (rf"(?P<{side}>{WRAPPER})\." for side in ("file", "model", "either"))
+# On both sides, the keys differ by something else: state-dict-architecture.
+BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING_WRAPPED})[\s\S]*{UNEXPECTED_WRAPPED}"
 # Any other prefix shows in the first key of each list: the one ends with the other.
-BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
-IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
-IN_MODEL = rf"Missing key\(s\) in state_dict:? \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
+IN_FILE = rf"Missing key\(s\) in state_dict:? \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN_LISTS}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
+IN_MODEL = rf"Missing key\(s\) in state_dict:? \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN_LISTS}(?P=key)\""
 # Or inside of them, where a part of the model is wrapped.
 INSIDE_MODEL = (
-    rf"Missing key\(s\) in state_dict:? \"(?P<front>[\w.]{{1,100}}?)\.(?P<part_of_model>{NAMES})\.(?P<end>[\w.]{{1,200}})"
-    rf"{BETWEEN}(?P=front)\.(?P=end)\""
+    rf"Missing key\(s\) in state_dict:? \"(?P<front>[\w.]{{1,100}}?)\.(?P<part_of_model>{WRAPPER})\.(?P<end>[\w.]{{1,200}})"
+    rf"{BETWEEN_LISTS}(?P=front)\.(?P=end)\""
 )
 INSIDE_FILE = (
     rf"Missing key\(s\) in state_dict:? \"(?P<front>[\w.]{{1,100}}?)\.(?P<end>[\w.]{{1,200}})"
-    rf"{BETWEEN}(?P=front)\.(?P<part_of_file>{NAMES})\.(?P=end)\""
+    rf"{BETWEEN_LISTS}(?P=front)\.(?P<part_of_file>{WRAPPER})\.(?P=end)\""
 )
 IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<file>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
 AVERAGED = "n_averaged"
@@ -93,17 +90,17 @@ check = Check(
     symptoms=[
         Symptom(
             rf"Missing key\(s\) in state_dict:? ['\"]{MODEL}",
-            unless=rf"{BOTH_SIDES}|{WRAPPED}|{NOTHING_ELSE}",
+            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}",
         ),
         Symptom(
             rf"Unexpected key\(s\) in state_dict:? ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
-            unless=rf"{BOTH_SIDES}|{WRAPPED}",
+            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}",
         ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(
-            rf"Unexpected key\(s\) in state_dict:? \"(?!{NAMES}\.)\w+\.",
+            rf"Unexpected key\(s\) in state_dict:? \"(?!{WRAPPER}\.)\w+\.",
             near=r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key",
-            unless=WRAPPED,
+            unless=NOT_A_STATE_DICT,
         ),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=IN_FILE),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict:? \"\w", near=IN_MODEL),

@@ -29,16 +29,14 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Comparison, Outcome
+from gpudoctor.wordings import EMPTY_MATRIX, ZERO3
 
 KEY = r"(?P<key>[\w.-]{1,300})"
 FILE = r"(?:torch\.Size\()?[\[(]{1,2}(?P<file>[\d, ]{0,60})[\])]{1,2}"
 MODEL = FILE.replace("file", "model")
-ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 # mmcv and mmengine only print it unless strict=True; of a new head it is meant so.
 PRINTED = r"(?<!RuntimeError: )The model and loaded state dict do not match exactly"
 
-# A layer's matrix that the file has as nothing: no other way of saving leaves that.
-MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
 
 check = Check(
     severity=Severity.ERROR,
@@ -50,7 +48,7 @@ check = Check(
         # an empty one in the file is zero3-shapes where DeepSpeed wrote it
         Symptom(
             rf"size mismatch for {KEY}: copying a param with shape (?=torch\.Size\(\[0\]\)){FILE} from checkpoint, the shape in current model is {MODEL}",
-            unless=rf"{PRINTED}|{ZERO3}|{MATRIX}",
+            unless=rf"{PRINTED}|{ZERO3}|{EMPTY_MATRIX}",
         ),
         Symptom(  # cut off
             rf"size mismatch for {KEY}: copying a param(?!.{{0,200}} current model)", unless=PRINTED

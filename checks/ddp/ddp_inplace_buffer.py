@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Script, batch_norm
+from gpudoctor.wordings import DDP
 
 # As in inplace-gradient, which takes the other cases. What an operation computed is "which is output 0 of"; weights of
 # convolutions have four sizes; integers and what is smaller is a buffer.
@@ -42,10 +43,6 @@ CHANGED = (
     r"(?:: \[(?=[\w.]*(?:Long|Int|Bool|Byte)|[\w.]+ \[(?:\d+(?:, ?\d+){0,2})?\])"
     r"(?P<type>[\w.]+) (?P<size>\[[\d, ]*\])\] is at version (?P<version>\d+); expected version (?P<expected>\d+)"
     r"|(?!: \[))"
-)
-DDP = (
-    r"DistributedDataParallel|\bDDP\b|\bddp\b|parallel[/\\]distributed\.py|torch[./\\]distributed|torchrun|"
-    r"terminated with the following error"
 )
 
 check = Check(

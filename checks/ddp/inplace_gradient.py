@@ -29,14 +29,11 @@ traceback shows the line of the forward pass that computed with it; what changed
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import DDP
 
 # As in ddp-inplace-buffer, which takes what may be a buffer where DDP is near.
 HEAD = r"one of the variables needed for gradient computation has been modified by an inplace operation"
 INTEGER = r"[\w.]*(?:Long|Int|Bool|Byte)"
-DDP = (
-    r"DistributedDataParallel|\bDDP\b|\bddp\b|parallel[/\\]distributed\.py|torch[./\\]distributed|torchrun|"
-    r"terminated with the following error"
-)
 
 check = Check(
     severity=Severity.ERROR,

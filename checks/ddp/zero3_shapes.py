@@ -29,19 +29,17 @@ FSDP does the same: a layer that is called without its wrapper's `forward` sees 
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import EMPTY_MATRIX, ZERO3
 
-ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 PARTS = rf"{ZERO3}|FSDP|[Ff]ully_?[Ss]hard"
 
-# A layer's matrix that the file has as nothing: no other way of saving leaves that.
-MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(
             r"size mismatch for (?P<key>[\w.-]{1,300}): copying a param with shape torch\.Size\(\[0\]\) from checkpoint",
-            near=rf"{ZERO3}|{MATRIX}",
+            near=rf"{ZERO3}|{EMPTY_MATRIX}",
         ),
         # transformers, where it may go on with numbers of its own
         r"(?P<key>[\w.-]{1,300}): found shape torch\.Size\(\[\d[\d, ]*\]\) in the checkpoint and torch\.Size\(\[0\]\) in the model",

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Gpus, Launch, Pci
+from gpudoctor.wordings import MIG_SLICE
 
 # Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
-MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
 INSTANCES = Fix("See the instances of each GPU", "nvidia-smi -L")
 WHOLE_GPUS = Fix(
     "Ask for whole GPUs; on Slurm this shows which there are",
@@ -54,9 +54,10 @@ check = Check(
         # told in a sentence
         r"\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b.{0,80}\bMIG\b",
         r"\bMIG\b.{0,80}\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b",
-        Symptom(r"(?P<ordinal>device < num_gpus INTERNAL ASSERT FAILED)", near=MIG),
+        Symptom(r"(?P<ordinal>device < num_gpus INTERNAL ASSERT FAILED)", near=MIG_SLICE),
         Symptom(
-            r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)", near=MIG
+            r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)",
+            near=MIG_SLICE,
         ),
     ],
     fixes=[

@@ -34,20 +34,12 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Host, KernelLog
+from gpudoctor.wordings import EXIT, EXIT_CODES, SRUN_TASK, WORKER_EXITED
 
-# a launcher of somebody's own
-OWN = (
-    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
-    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
-)
-# and its list of them all, where it had not killed the others
-LIST = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}"
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
 WORDS = r"(?P<signal>[Ss]egmentation fault|Aborted|Illegal instruction|Floating point exception)"
-SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
-EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 
 CORE = Fix(
     "Let the next crash leave a core file, in the shell that starts the training: gdb shows where it was",
@@ -63,17 +55,17 @@ check = Check(
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
         rf"\breturn code(?: =|:| of)? {CODE}",
-        rf"{OWN}{CODE}",
-        rf"{LIST}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
+        rf"{WORKER_EXITED}{CODE}",
+        rf"{EXIT_CODES}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
         rf"died with <Signals\.{SIGNAL}",
         rf"returned non-zero exit status {CODE}",
         rf"Child process with PID \d+ terminated with code {CODE}",
         rf"Child process unexpectedly failed with exitcode={CODE}",
-        rf"(?:{SRUN}\w+ with )?{EXIT}{CODE}",
+        rf"(?:{SRUN_TASK}\w+ with )?{EXIT}{CODE}",
         rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005)",  # Windows
         r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",
-        rf"{SRUN}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
+        rf"{SRUN_TASK}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
         Symptom(

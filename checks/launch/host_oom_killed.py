@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
+from gpudoctor.wordings import EXIT, EXIT_CODES, SRUN_TASK, WORKER_EXITED
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
@@ -44,16 +45,9 @@ COUNTED = r"Detected \d+ oom[-_]kill event"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
-# a launcher of somebody's own
-OWN = (
-    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
-    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
-)
-# and its list of them all: what it killed itself stands beside another failure
-LIST = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}(?:(?:\w+['\"]?: ?)?(?:0|-15)\b[, ]{1,2}){0,64}(?:\w+['\"]?: ?)?"
+# What a launcher killed itself stands beside another failure.
+LIST = rf"{EXIT_CODES}(?:(?:\w+['\"]?: ?)?(?:0|-15)\b[, ]{{1,2}}){{0,64}}(?:\w+['\"]?: ?)?"
 REST = r"(?:[, ]{1,2}(?:\w+['\"]?: ?)?(?:0|-15|-9|137)\b){0,64}[\])}]"
-SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
-EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 UNDER_SLURM = Fix(
     "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
     "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 job.sh",
@@ -94,7 +88,7 @@ check = Check(
     symptoms=[
         # Slurm
         rf"(?P<words>{COUNTED}(?:\(s\)|s)?)",
-        rf"{SRUN}(?P<words>Out Of Memory)",
+        rf"{SRUN_TASK}(?P<words>Out Of Memory)",
         r"(?P<words>exceeded (?:virtual )?memory limit \(\d+ > \d+\), being killed)",
         r"(?P<words>Exceeded (?:job|step) memory limit)",
         r"(?<!\w)(?P<words>OUT_OF_ME(?:MORY|\+)) +\d+:\d+",
@@ -131,10 +125,10 @@ check = Check(
         Symptom(r"exited on signal (?P<signal>9) \(Killed\)", unless=SCHEDULER),
         Symptom(r"EXIT STRING: Killed \((?P<signal>signal 9)\)", unless=SCHEDULER),
         Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
-        Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
-        Symptom(rf"{OWN}(?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(rf"{SRUN_TASK}(?P<signal>Killed)", unless=SCHEDULER),
+        Symptom(rf"{WORKER_EXITED}(?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(rf"{LIST}(?P<signal>-9|137){REST}", unless=SCHEDULER),
-        Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
+        Symptom(rf"(?:{SRUN_TASK}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
         # written over the beginning of a counter's line, which was longer
         Symptom(r"^(?P<signal>Killed)(?=[a-z\d%|=])(?!ed|ing)", unless=SCHEDULER),

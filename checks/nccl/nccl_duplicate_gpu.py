@@ -26,9 +26,9 @@ before `init_process_group`: the pairs must differ within a node. `nvidia-smi -L
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import MIG_SLICE
 
 # Before 2.30, NCCL takes two instances of one GPU for the same device: mig-multi-gpu.
-MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
 
 check = Check(
     severity=Severity.ERROR,
@@ -36,9 +36,9 @@ check = Check(
     symptoms=[
         Symptom(
             r"Duplicate GPU detected ?(?:: rank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+))?",
-            unless=MIG,
+            unless=MIG_SLICE,
         ),
-        Symptom(r"Multiple Ranks are using the same GPU/Partition", unless=MIG),  # NCCL 2.30
+        Symptom(r"Multiple Ranks are using the same GPU/Partition", unless=MIG_SLICE),  # NCCL 2.30
         r"communicator has multiple ranks using the same NVML device",
         # torch's own warning of it, before NCCL fails
         r"IntraNodeComm::rendezvous\(\) because participants have overlapping devices",

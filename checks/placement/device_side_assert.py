@@ -32,10 +32,10 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.wordings import ASSERTING_THREAD
 
-THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
 ABOUT_INDEX = r".{0,160}?(?:[Ii]ndex|\bidx|\bind_dim)"
-OTHER_CAUSE = rf"{THREAD}{ABOUT_INDEX}"
+OTHER_CAUSE = rf"{ASSERTING_THREAD}{ABOUT_INDEX}"
 REASONS = [
     (r"n_classes", "a class label lies outside of the classes"),
     (
@@ -64,7 +64,7 @@ LOGITS = Fix(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"{THREAD}[`'\"]?(?!{ABOUT_INDEX})(?P<assertion>.{{1,200}}?)[`'\"]? failed",
+        rf"{ASSERTING_THREAD}[`'\"]?(?!{ABOUT_INDEX})(?P<assertion>.{{1,200}}?)[`'\"]? failed",
         Symptom(r"device-side assert triggered", unless=OTHER_CAUSE),
         Symptom(r"\bcudaErrorAssert\b|\bCUDA_ERROR_ASSERT\b", unless=OTHER_CAUSE),
         # the number alone, before CUDA 10.1 and since
@@ -115,5 +115,5 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 def _above(sighting: Sighting) -> str | None:
     """Return the assertion that the kernel's own lines quote near the error."""
-    above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
+    above = re.search(rf"{ASSERTING_THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
     return above[1] if above else None

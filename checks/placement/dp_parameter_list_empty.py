@@ -29,8 +29,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Script, wrapped_classes
-
-REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
+from gpudoctor.wordings import REPLICA
 
 check = Check(
     severity=Severity.ERROR,

@@ -26,15 +26,15 @@ same batch on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`. Labels out of range are
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import ASSERTING_THREAD
 
-THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
 LOADING = r"in DataLoader worker process"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # the assertions of device-side-assert are those without an index
-        rf"{THREAD}[`'\"]?(?P<assertion>.{{0,160}}?(?:[Ii]ndex|\bidx|\bind_dim).{{0,160}}?)[`'\"]? failed",
+        rf"{ASSERTING_THREAD}[`'\"]?(?P<assertion>.{{0,160}}?(?:[Ii]ndex|\bidx|\bind_dim).{{0,160}}?)[`'\"]? failed",
         Symptom(r"index out of range in self", unless=r"\bindex_select\("),
         r"[Tt]ried to access index (?P<index>-?\d+) out of table with (?P<rows>\d+) rows",
         r"[Tt]ried to access index (?P<index>-?\d+) on a tensor of (?P<rows>\d+) elements",

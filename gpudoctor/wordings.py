@@ -1,0 +1,47 @@
+"""Wordings of torch, launchers and tools that several checks look for, as parts of regular expressions."""
+
+WORKER_EXITED = (
+    r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
+    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
+)
+"""A launcher's own line about a process that ended, up to the exit code."""
+EXIT_CODES = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}"
+"""What stands before its list of all of them."""
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
+"""Any line's words before an exit code."""
+SRUN_TASK = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
+"""What srun says before how a task ended."""
+WRAPPER = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
+"""Of the prefixes that wrappers give to keys of a state_dict."""
+MISSING_WRAPPED = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{WRAPPER}\."
+"""The first missing key is that of a wrapper."""
+UNEXPECTED_WRAPPED = (
+    rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{WRAPPER}\."
+)
+"""The first unexpected key is that of a wrapper, or follows the counter of an average."""
+NOT_A_STATE_DICT = (
+    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
+    r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+)
+"""Keys of a wrapped model that it does not have, or those of a file that holds more than the model."""
+NOTHING_UNEXPECTED = (
+    rf"Missing key\(s\) in state_dict:? .{WRAPPER}\.[^\n]*[\"']\. *\n+(?!Unexpected|size mismatch)\S"
+)
+"""A whole list of missing keys with nothing unexpected below it: where a prefix was in the way, both stand there."""
+BETWEEN_LISTS = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict:? \""
+"""From the first missing key to the first unexpected one."""
+ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
+"""Words of DeepSpeed's ZeRO, whose third stage leaves empty parameters."""
+EMPTY_MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
+"""A layer's matrix that the file has as nothing: no other way of saving leaves that."""
+DDP = (
+    r"DistributedDataParallel|\bDDP\b|\bddp\b|parallel[/\\]distributed\.py|torch[./\\]distributed|torchrun|"
+    r"terminated with the following error"
+)
+"""Words of DistributedDataParallel and its launcher."""
+MIG_SLICE = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
+"""A slice of a GPU, by its name or in words."""
+REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
+"""Where DataParallel says that an exception was raised."""
+ASSERTING_THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
+"""What stands before an assertion of a kernel."""
