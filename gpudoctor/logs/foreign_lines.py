@@ -6,7 +6,9 @@ CODE = late_pattern(
     r"^(?:raise [A-Z]|import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )
 """A line of a program's source: a shell quotes the command that a signal ended."""
-STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
+BACKTRACE = late_pattern(r"^frame #\d+: |^<omitting python frames>|^Exception raised from \w+ at ")
+"""A line of the native stack below an exception of torch's C++."""
+STACK = late_pattern(rf"{BACKTRACE.pattern}|^frame #\d+|^#\d+ |\b0x[0-9a-f]{{6,}}")
 """A line of a native stack."""
 REASON = "Last error:"
 """What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""

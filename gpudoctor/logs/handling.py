@@ -147,6 +147,8 @@ class Handling(Restarts):
         raised = self.around(line, place)
         if raised is None or not self._torchrun or self.reported >= 0 or self.gave_in:
             return False
+        if raised.last < self._launch and self._has_results(self._launch):
+            return True  # of what was run before the launch
         if raised.told or (line.who and same_begin(raised, self.spans[line.name, line.who][-MANY:])):
             return True
         return self._headed(raised) and all(one.caught or one.told for one in self._block(raised))
@@ -233,7 +235,8 @@ class Handling(Restarts):
             return False
         level = LOGGED.search(self.lines[texts[at - 1][0]].full)
         said = level.string[level.end() :].strip(" :|[]->") if level is not None else ""
-        ends = tells_of_failure(said) or LEFT.search(said, 0, 400) or FAILURE.search(said, 0, 400)
+        fatal = level is not None and level[0] in ("CRITICAL", "FATAL")
+        ends = fatal or tells_of_failure(said) or LEFT.search(said, 0, 400) or FAILURE.search(said, 0, 400)
         own = [text for p, text in texts[: at - 1] if self._ordinary(p) and not self.around(self.lines[p], p)]
         results = any(is_result(text[:400], beyond_doubt=True) for text in own)
         return bool(said) and not ends and raised.message[:40] not in said and results

@@ -5,7 +5,7 @@ from bisect import bisect_right
 
 from gpudoctor.logs.chains import Chains
 from gpudoctor.logs.cut_off import fragment
-from gpudoctor.logs.foreign_lines import CODE, LISTED, NCCLS, REASON
+from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, LISTED, NCCLS, REASON
 from gpudoctor.logs.line_kinds import ALIVE, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
 from gpudoctor.logs.lines import FULL
 from gpudoctor.logs.pasted import beside_output, block_ends
@@ -16,7 +16,7 @@ from gpudoctor.patterns import late_pattern
 
 WORDLESS = late_pattern(r"[\W_]*$")
 """A line without a letter or a number: a rule, or the dots of somebody who left something out."""
-NO_OUTPUT = (NOISE, CODE, LISTED)
+NO_OUTPUT = (NOISE, CODE, LISTED, BACKTRACE)
 """What stands in a log and is nothing that its program prints of its own."""
 
 

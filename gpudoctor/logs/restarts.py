@@ -170,10 +170,15 @@ class Restarts(Aftermath):
         """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""
         return self.reported > place or any(r.type == EXITED and r.place > place for r in self.raised)
 
-    @functools.cached_property
+    @property
     def _torchrun(self) -> bool:
         """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
-        return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)
+        return self._launch >= 0
+
+    @functools.cached_property
+    def _launch(self) -> int:
+        """The place of torchrun's first line of its own; -1 without any."""
+        return next((at for at, line in enumerate(self.lines) if TORCHRUN.search(line.full, 0, 200)), -1)
 
 
 def _gives_in(text: str) -> bool:

@@ -4,7 +4,7 @@ import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.logs.foreign_lines import HELP, REASON
+from gpudoctor.logs.foreign_lines import BACKTRACE, HELP, REASON
 from gpudoctor.logs.handling import Handling
 from gpudoctor.logs.line_kinds import (
     ALIVE,
@@ -127,7 +127,7 @@ class Telling(Handling):
             told = (
                 at
                 for at in reversed(range(len(rows)))
-                if not any(words.search(rows[at][1], 0, 400) for words in TRYING)
+                if not any(words.search(rows[at][1], 0, 400) for words in (*TRYING, BACKTRACE))
             )
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]

@@ -404,6 +404,14 @@ def test_a_limit_of_timeout_is_said():
     )
 
 
+def test_a_native_stack_is_nothing_that_goes_on_below_what_is_tried_again():
+    stack = "Exception raised from run at /w/socket.cpp:820 (most recent call first):\nframe #0: main + 0x9d (0x7f5d7535c13d in lib.so)\n<omitting python frames>\n"
+    lost = "[E1124 17:25:41.726202485 socket.cpp:818] [c10d] The client socket has failed to connect to any network address of (n1, 29807).\n"
+    again = "[W1124 17:25:41.726298667 TCPStore.cpp:340] [c10d] TCP client failed to connect/validate to host n1:29807 - retrying (try=8, timeout=900000ms, delay=1073ms)\n"
+    report = explain((lost + again + stack) * 3)
+    assert (report.findings[0].id, report.findings[0].severity) == ("rendezvous-unreachable", Severity.ERROR)
+
+
 def test_where_slurm_says_how_to_get_help_is_nothing_that_goes_on():
     report = explain(
         "srun: unrecognized option '--gpu-per-tasks=1'\nTry \"srun --help\" for more information\n"

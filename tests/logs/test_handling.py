@@ -55,6 +55,12 @@ def test_a_handler_s_traceback_while_torchrun_is_silent_ended_no_rank():
     assert worst(f"{STARTED}word en 1.5\n{traceback()}{told}") is Severity.ERROR
 
 
+def test_what_failed_above_a_launch_that_goes_well_was_of_something_else():
+    steps = "".join(f"step {n} loss 0.{9 - n}\n" for n in range(4))
+    assert worst(f"{traceback()}{STARTED}{steps}") is None
+    assert worst(f"{traceback()}{STARTED}loading\n") is Severity.WARNING
+
+
 def test_what_a_program_tells_last_while_torchrun_is_silent_ended_no_rank():
     told = "warning: hook: URLError: <urlopen error [Errno 111] Connection refused>\n"
     assert worst(f"{STARTED}epoch 3/3 - val_loss: 0.333\n{told}") is None
@@ -289,6 +295,8 @@ def test_a_logged_traceback_that_ends_the_log_is_in_doubt_where_its_line_tells_o
     above = "[2026-11-23 05:18:33,093][grid][INFO] - rate 0.1 gives 0.900\n"
     logged = f"[2026-11-23 05:18:33,191][grid][ERROR] - {said}\n"
     assert explain(above + logged + trace).worst() is worst
+    # Who calls it critical ends with it, whatever the words.
+    assert explain(above + logged.replace("ERROR", "CRITICAL") + trace).worst() is Severity.ERROR
     # Without a result above it, or from the script itself, it may be all that there was.
     assert explain(logged + trace).worst() is Severity.ERROR
     assert explain(above + logged + trace.replace("in point", "in <module>")).worst() is Severity.ERROR
