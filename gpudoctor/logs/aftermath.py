@@ -99,7 +99,14 @@ class Aftermath(Output):
         unnamed = not self.marked(line) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
-        return place < min(self._last_result, self.until(place)) and not self._kept_back(line, place)
+        return self._result_below(place) and not self._kept_back(line, place)
+
+    def _result_below(self, place: int) -> bool:
+        """Return whether a line below another one holds a result, and belongs to the same block of an issue."""
+        until = self.until(place)
+        if until == len(self.lines):
+            return place < self._last_result
+        return any(self._ordinary(p) and is_result(self.lines[p].text[:400]) for p in range(place + 1, until))
 
     @functools.cached_property
     def openings(self) -> Openings:

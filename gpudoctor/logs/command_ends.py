@@ -30,6 +30,7 @@ STATUS = late_pattern(
     # DeepSpeed's launcher of the others, when one of its processes failed; a server's or an engine's own word
     r"^Killing subprocess \d|\bfailed to start\.?$|"
     # MPI, of an error that ends its processes (Open MPI's and MPICH's words)
+    r"^No components were able to be opened in the \w+ framework\.$|^PML \w+ cannot be selected$|"
     r"^(?:\*{3} )?MPI_ERRORS_ARE_FATAL\b|^application called MPI_Abort\(|^MPI_ABORT was invoked on rank \d|"
     # a program of Windows that starts Python
     r"^failed to create process\.?$|^Fatal error in launcher: |"

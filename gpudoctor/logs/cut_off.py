@@ -9,8 +9,8 @@ from gpudoctor.logs.recurrence import DIGITS
 from gpudoctor.logs.tracebacks import CUT_FRAME, LATE
 from gpudoctor.patterns import late_pattern
 
-STACK_OF_C10 = late_pattern(r"^frame #\d+: ")
-"""A call of the stack of a C++ exception of torch (c10/util/Backtrace.cpp)."""
+STACK_OF_C10 = late_pattern(r"^frame #\d+: |^@ +0x[0-9a-f]{6,} ")
+"""A call of the stack of a C++ exception of torch (c10/util/Backtrace.cpp), or of a crash as glog writes it."""
 CUT_NAME = late_pattern(r"(?:[a-z_]\w*\.){2,}\w*$")
 """The beginning of an exception's name, without the name."""
 CUT_LOGGER = late_pattern(r"\s*(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL):[\w.]*$")

@@ -8,7 +8,7 @@ from gpudoctor.logs.cut_off import fragment
 from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, LISTED, NCCLS, REASON
 from gpudoctor.logs.line_kinds import ALIVE, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
 from gpudoctor.logs.lines import FULL
-from gpudoctor.logs.pasted import beside_output, block_ends
+from gpudoctor.logs.pasted import beside_output, block_ends, leading_up
 from gpudoctor.logs.tracebacks import in_traceback
 from gpudoctor.logs.values import DATA
 from gpudoctor.logs.wrapping import cut_width
@@ -29,13 +29,21 @@ class Output(Chains):
         What stands below that somebody wrote, or copied from elsewhere.
         """
         at = bisect_right(self._blocks, place, key=lambda mark: mark[0])
-        inside = at < len(self._blocks) and self._blocks[at][1]
-        return self._blocks[at][0] if inside else len(self.lines)
+        if at == len(self._blocks):
+            return len(self.lines)
+        mark, ends = self._blocks[at]
+        # What stands above a block that somebody leads up to in words is no output of what stands in it.
+        return mark if ends or leading_up(self.lines, mark) >= 0 else len(self.lines)
 
     @functools.cached_property
     def _blocks(self) -> list[tuple[int, bool]]:
         """The marks above and below the blocks of code of an issue, and which of them end one."""
         return block_ends(self.lines)
+
+    @functools.cached_property
+    def _words(self) -> set[int]:
+        """The places of the lines in which somebody leads up to a block of code."""
+        return {leading_up(self.lines, mark) for mark, _ in self._blocks}
 
     def whole(self, place: int) -> int:
         """Return the place of the last piece of a line that a terminal cut at its width."""
@@ -70,7 +78,12 @@ class Output(Chains):
         text = line.text[:400]
         if place and self._cut(place - 1):
             return False  # the rest of the line above
-        if place == self.fragment or in_traceback(self.lines, place) or WORDLESS.match(text):
+        if (
+            place in self._words
+            or place == self.fragment
+            or in_traceback(self.lines, place)
+            or WORDLESS.match(text)
+        ):
             return False
         if place and self.lines[place - 1].text == REASON:
             return False

@@ -87,6 +87,8 @@ GOOD = late_pattern(
 WARNING = late_pattern(r"\.py:\d+: \w*Warning: ")
 """A warning of Python's; the line of source that gave it stands below."""
 WORDS = late_pattern(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}|\d{1,4}|[\w-]+\)?[.,]?")
+WORD = late_pattern(r"[A-Za-z]['A-Za-z-]*[,.]?")
+LEAST_WORDS = 3
 MARKED = late_pattern(
     r"^(?:\[|\w*(?:Warning|Error|Exception)\b|[A-Z]+:|(?:ERROR|WARN|INFO|WARNING|CRITICAL|DEBUG|note|warning|error)\b|"
     r"\w+[:=]|#|\*|-|>|\S+\.py)"
@@ -101,7 +103,7 @@ BESIDE = (
 def beside_output(line: Line, above: Line | None) -> bool:
     """Return whether a line is no output of a program, as it begins or as the one `above` it tells."""
     text = line.text[:400]
-    if any(words.match(text) for words in BESIDE):
+    if any(words.match(text) for words in BESIDE) or _shows(line):
         return True
     if above is not None and line.indent and WARNING.search(above.text, 0, 400):
         return True
@@ -140,6 +142,13 @@ def block_ends(lines: Sequence[Line]) -> list[tuple[int, bool]]:
     ends = [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
     shown = (place for place, line in enumerate(lines) if not marks and _shows(line))
     return ends + [(place, True) for place in shown if not any(map(_progress, lines[place + 1 :]))]
+
+
+def leading_up(lines: Sequence[Line], mark: int) -> int:
+    """Return the place of the line above a block of code in which somebody leads up to it in words; -1 without one."""
+    above = next((place for place in reversed(range(mark)) if lines[place].text), -1)
+    words = lines[above].text.removesuffix(":").split() if above >= 0 else []
+    return above if len(words) >= LEAST_WORDS and all(map(WORD.fullmatch, words)) else -1
 
 
 def _progress(line: Line) -> bool:

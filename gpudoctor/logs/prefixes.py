@@ -63,6 +63,7 @@ _LOGGERS = [
     r"\[PID:(?P<pid>\d+)\] ",
     r"\[[\w.-]{1,60}:(?P<rank>\d{1,5})/\d{1,5}\] (?=\d{4}-\d\d-\d\d )",  # ESPnet's host and rank
     rf"\([\w.-]{{1,60}}:\d+\) (?=(?:{_LEVELS}): )",
+    r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}) \[(?P<rank>\d{1,4})\] ",  # torch_xla's xla_dist, behind the time
     r"[IWEF](?: +\d+)? [\w./-]{1,120}\.cc:\d+\] ?",  # TensorFlow and XLA, behind the time
 ]
 _LEVEL = late_pattern(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")

@@ -163,8 +163,7 @@ class Timeline(Telling):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if place == self.title or quoted_in_words(line.full) or self._over_and_over(line, place):
             return ""
-        last = min(self._last_said, self.until(place))
-        below = self.goes_on(line) and place < last and not self._only_words_below(line, place)
+        below = self.goes_on(line) and self._output_below(place) and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
         below = below and not (self.task_ended(line, place) or self._stopped_below(place))
         below = below and not (OF_LAUNCHER.search(line.text) and not self._results_below(place))
@@ -180,6 +179,13 @@ class Timeline(Telling):
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    def _output_below(self, place: int) -> bool:
+        """Return whether a program printed something of its own below a line, in the same block of an issue."""
+        until = self.until(place)
+        if until == len(self.lines):
+            return place < self._last_said
+        return any(map(self._ordinary, range(place + 1, until)))
 
     def _stopped_below(self, place: int) -> bool:
         """Return whether who started a program says below a failure that it left with one, and no result follows."""

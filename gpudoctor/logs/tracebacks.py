@@ -43,7 +43,9 @@ NUMBERED_ROW = late_pattern(r"^[│|] (?: {2,}|❱ +)\d+ ")
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = late_pattern(
     r"(?:^|\]\s{0,400})Exception ignored in|^Error in atexit|^Error in sys\.excepthook|"
-    r"^Exception in thread QueueManagerThread"
+    r"^Exception in thread QueueManagerThread|"
+    # torchrun's agent, which waits for those of other nodes where its own workers have ended
+    r"\bError waiting on exit barrier\b"
 )
 FORKED = "can only test a child process"
 """What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""

@@ -34,6 +34,7 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
         "failed to create process.",
         "job.sh: line 2: mpirun_rsh: command not found\nmpirun finished: 127",
+        "No components were able to be opened in the pml framework.",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):

@@ -231,3 +231,32 @@ def test_what_unittest_says_of_a_test_is_no_sign_of_life():
 def test_what_an_operator_was_given_is_part_of_caffe2_s_error():
     error = "[E net.cc:188] Exception from operator chain starting at '': bad batch"
     assert explain(f'{error}\ninput: "a" output: "b" arg {{ i: 1 }}\n').worst() is Severity.ERROR
+
+
+SETUP = "+-----+\n| GPU  Name  | Bus-Id |\n|   0  Tesla T4   On | 00000000:00:04.0 Off | 0 |\n"
+
+
+@pytest.mark.parametrize("marks", [("```\n", "```\n"), ("```\n", "")])
+def test_what_somebody_leads_up_to_is_no_output_below_what_failed(marks):
+    failed = "I see\n\nRuntimeError: no link to the other node\n\n"
+    for words in ("This is my GPU setup:\n", "Here is the full output\n\n"):
+        text = f"{failed}{words}{marks[0]}loading 4 files\n{SETUP}{marks[1]}"
+        assert explain(text).findings[0].severity is Severity.ERROR
+    assert explain(f"{failed}loading 4 files\n").worst() is not Severity.ERROR
+
+
+def test_the_agent_that_waits_for_those_of_other_nodes_is_no_cause():
+    log = (
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -6) local_rank: 0 (pid: 26) of binary: python\n"
+        "ERROR:torch.distributed.elastic.agent.server.api:Error waiting on exit barrier. Elapsed: 309.2 seconds\n"
+        + RAISED.replace("KeyError: 'mask'", "RuntimeError: Socket Timeout")
+    )
+    assert explain(log).findings[0].id == "child-segfault"
+
+
+def test_a_stack_of_glogs_alone_is_of_a_crash():
+    row = (
+        "2021-06-11 00:34:33 10.0.0.13 [3]     @     0x7f3396f38b4c       1072  xla::service::Rendezvous()\n"
+    )
+    assert explain(row * 2).worst() is Severity.ERROR
+    assert explain(row + TRAINED).worst() is None
