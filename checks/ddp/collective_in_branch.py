@@ -125,7 +125,7 @@ def code(script: Script) -> Iterator[Finding]:
             )
     for call, condition in () if left else parted_by_data(script):
         yield check.found(
-            f"{call.text}() is called only where `{condition.text}` holds (line {condition.place}), which each rank's own "
+            f"{call.text}() is called only where {holds(condition)} (line {condition.place}), which each rank's own "
             "data decides: a rank that comes here waits for the ranks that do not",
             severity=Severity.WARNING,
             location=call.place,
@@ -133,7 +133,7 @@ def code(script: Script) -> Iterator[Finding]:
         )
     for way, condition, call in returned(script):
         yield check.found(
-            f"a rank returns here, under `if {condition.text}` and where `{way.conditions[-1].text}` holds: the others go on "
+            f"a rank returns here, under `if {condition.text}` and where {holds(way.conditions[-1])}: the others go on "
             f"and wait for it in {call.text}() (line {call.place})",
             severity=Severity.WARNING,
             location=way.place,
@@ -178,7 +178,12 @@ def where(condition: Condition) -> str:
     """Return under what a call stands."""
     if condition.early:
         return f"after ranks left at `if {condition.text}`"
-    return f"where `{condition.text}` does not hold" if condition.negated else f"under `if {condition.text}`"
+    return f"where {holds(condition)}" if condition.negated else f"under `if {condition.text}`"
+
+
+def holds(condition: Condition) -> str:
+    """Return how a test comes out, in words."""
+    return f"`{condition.text}` {'does not hold' if condition.negated else 'holds'}"
 
 
 def leaving(way: Exit, condition: Condition, called: str) -> Finding:
@@ -194,7 +199,7 @@ def leaving(way: Exit, condition: Condition, called: str) -> Finding:
             fixes=[DECIDED],
         )
     return check.found(
-        f"a rank {does} when `{condition.text}` holds, which {by} decides: the others wait for it in {called}()",
+        f"a rank {does} when {holds(condition)}, which {by} decides: the others wait for it in {called}()",
         severity=Severity.ERROR if condition.by_rank else Severity.WARNING,
         location=way.place,
         fixes=[SKIPPED] if way.kind == "continue" else [DECIDED],

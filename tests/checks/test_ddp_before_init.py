@@ -61,6 +61,34 @@ if ddp:
             "    world_size = torch.cuda.device_count()": "    world_size = torch.cuda.device_count()\n    sampler = data.DistributedSampler([1, 2, 3])  # <-"
         },
     ),
+    """
+# nothing makes a group
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel
+def main():
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    net = DistributedDataParallel(torch.nn.Linear(4, 2).to(local), device_ids=[local])  # <-
+    steps = torch.optim.SGD(net.parameters(), 0.1)
+    for batch in torch.zeros(3, 8, 4):
+        net(batch.to(local)).sum().backward()
+        steps.step()
+        steps.zero_grad()
+if __name__ == "__main__":
+    main()
+""",
+    """
+import os
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from parts import build_model
+local = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+net = build_model().to(local)
+net = FSDP(net)  # <-
+net(torch.zeros(2, 4).to(local)).sum().backward()
+""",
 ]
 FINE = [
     """
@@ -203,5 +231,64 @@ def main():
     dist.destroy_process_group()
 
 main()
+""",
+    """
+# what is not seen may make it: a function by its name, a file that is imported, all names of a file
+import os
+import torch
+from common import start
+from torch.nn.parallel import DistributedDataParallel
+local = start()
+net = DistributedDataParallel(torch.nn.Linear(4, 2).to(local), device_ids=[local])
+net(torch.zeros(2, 4).to(local)).sum().backward()
+""",
+    """
+import os
+import torch
+from cluster import local_rank
+from torch.nn.parallel import DistributedDataParallel
+torch.cuda.set_device(local_rank)
+net = DistributedDataParallel(torch.nn.Linear(4, 2).to(local_rank), device_ids=[local_rank])
+net(torch.zeros(2, 4).to(local_rank)).sum().backward()
+""",
+    """
+import os
+import torch
+from common import *
+from torch.nn.parallel import DistributedDataParallel
+local = int(os.environ["LOCAL_RANK"])
+net = DistributedDataParallel(torch.nn.Linear(4, 2).to(local), device_ids=[local])
+net(torch.zeros(2, 4).to(local)).sum().backward()
+""",
+    """
+import os
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.nn.parallel import DistributedDataParallel
+local = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+mesh = init_device_mesh("cuda", (int(os.environ["WORLD_SIZE"]),))
+net = DistributedDataParallel(torch.nn.Linear(4, 2).to(local), device_ids=[local])
+net(torch.zeros(2, 4).to(local)).sum().backward()
+""",
+    """
+# who calls it has made one
+import torch
+from torch.nn.parallel import DistributedDataParallel
+def wrapped(net, local):
+    return DistributedDataParallel(net.to(local), device_ids=[local])
+def step(net, batch):
+    net(batch).sum().backward()
+""",
+    """
+# Ray makes the group for the function that it is given
+import torch
+from ray.train.torch import TorchTrainer
+from torch.nn.parallel import DistributedDataParallel
+def train():
+    net = DistributedDataParallel(torch.nn.Linear(4, 2).cuda())
+    net(torch.zeros(2, 4).cuda()).sum().backward()
+if __name__ == "__main__":
+    TorchTrainer(train).fit()
 """,
 ]

@@ -88,6 +88,7 @@ class Net(nn.Module):
     def auxiliary(self, x):
         return self.extra(x)
 
+torch.distributed.init_process_group("gloo")
 model = DistributedDataParallel(Net())
 model(torch.randn(1, 2)).sum().backward()
 """,
@@ -205,6 +206,7 @@ class Net(nn.Module):
     def auxiliary(self, x):
         return self.extra(x)
 
+torch.distributed.init_process_group("gloo")
 model = DistributedDataParallel(Net())
 model(torch.randn(1, 2)).sum().backward()
 """,
