@@ -77,9 +77,13 @@ def code(script: Script) -> Iterator[Finding]:
         for (scope, name), entry in added.items():
             if loop is None or scope != loop.scope or name in said or loop.number < entry.number:
                 continue
-            if re.search(rf"\b{re.escape(name)}\b", loop.text):
+            if re.search(rf"(?<![\w.]){re.escape(name)}\b{ALL}", loop.text):
                 said.add(name)
                 yield differing(entry, name, call)
+
+
+ALL = r"(?!\s*[\[(]|\.(?!(?:items|keys|values|copy)\())"
+"""What does not stand behind a dictionary's name where a loop goes through all of it: ``range(state["epoch"], last)``."""
 
 
 def handed_over(script: Script) -> Iterator[Finding]:

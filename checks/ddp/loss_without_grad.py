@@ -119,6 +119,8 @@ def code(script: Script) -> Iterator[Finding]:
         if any(_never(test) for test in call.conditions):
             continue
         cut = _cut_off(script, call.receiver, seen)
+        if cut is not None and not call.reached and cut.stack[:1] != call.stack[:1]:
+            continue  # an attribute, as another method left it: a subclass may set it anew before this one is called
         if call.name != "torch.Tensor.backward":
             if cut is not None and cut.method in NUMBERS and not call.receiver.items:
                 yield check.found(

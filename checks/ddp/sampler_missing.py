@@ -64,7 +64,7 @@ def code(script: Script) -> Iterator[Finding]:
         return  # the ranks that hold parts of one model are given the same samples
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
-        if made is None or loader.type != "torch.utils.data.DataLoader" or made.starred:
+        if made is None or loader.type not in OF_SAMPLES or made.starred:
             continue
         sampler = made.value("sampler")
         whole = sampler.known is Known.THING and script.things[sampler.thing].type in OF_ONE
@@ -154,6 +154,8 @@ def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:
 
 HELD_OUT = re.compile(r"(?<![a-z])(?:val|valid|validate|validation|test|eval|dev)(?![a-z])", re.I)
 """Names of data sets that nothing is learnt from."""
+OF_SAMPLES = ("torch.utils.data.DataLoader", "torch_geometric.loader.DataLoader")
+"""Loaders that draw by a sampler: torch's own, and a subclass of it (PyG's source)."""
 DISTRIBUTED = "torch.utils.data.DistributedSampler"
 OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
 """Samplers that know no ranks."""

@@ -32,7 +32,7 @@ def changes(
     by_name = name == "setattr" or attribute == "update"
     taken = by_name and set_by_name(frame, node, name, arguments)
     if isinstance(node.func, ast.Attribute):
-        if attribute == "update" and receiver.known is Known.MAPPING:
+        if attribute == "update" and all(item.known is Known.MAPPING for item in receiver.possible()):
             updated(frame, node.func.value, receiver, arguments)
         if attribute == "pop" and (first := arguments.get("0")) and first.value.is_literal:
             removed(frame, node.func.value, receiver, first.value.literal)

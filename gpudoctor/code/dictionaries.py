@@ -35,9 +35,10 @@ def _mapping(entries: dict[Any, Value]) -> Value:
 
 
 def filled(frame: Frame, target: ast.expr, holder: Value, more: dict[Any, Value]) -> None:
-    """Give the dictionary that a name or attribute holds more entries."""
-    if known(holder) and len(holder.items) + len(more) <= MOST_ENTRIES:
-        _bound(frame, target, _mapping({**_held(holder), **more}))
+    """Give the dictionary that a name or attribute holds more entries, or each that it may hold."""
+    choices = list(holder.possible())
+    if all(known(choice) and len(choice.items) + len(more) <= MOST_ENTRIES for choice in choices):
+        _bound(frame, target, one_of([_mapping({**_held(choice), **more}) for choice in choices]))
 
 
 def removed(frame: Frame, target: ast.expr, holder: Value, key: object) -> None:

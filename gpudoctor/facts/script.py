@@ -5,6 +5,7 @@ files that were given, in the order in which it happens, for every rank. What is
 itself.
 """
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from msgspec import Struct
 from gpudoctor.facts.script_calls import COLLECTIVES, Call, Exit
 from gpudoctor.facts.script_classes import ModuleClass, Signature
 from gpudoctor.facts.script_values import Place, Thing, Value
+from gpudoctor.patterns import late_pattern
 
 WRAPPERS = ("ddp", "dp", "fsdp", "compiled", "prepared")
 """Kinds of thing that hold a model and are called in its place."""
@@ -24,6 +26,12 @@ CUTTING = (
 
 UNSAFE_LOADS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 """The variable with which torch.load opens any pickle unless it is told otherwise (torch/serialization.py)."""
+
+
+STARTS = late_pattern(
+    r"(?:init|setup|set_up|start|prepare)\w*dist|(?:dist|ddp)\w*(?:init|setup)|launch|spawn", re.I
+)
+"""What a function is called that makes the ranks, where its file was not read."""
 
 
 class Script(Struct, frozen=True, kw_only=True):
@@ -131,8 +139,20 @@ class Script(Struct, frozen=True, kw_only=True):
         if sizes:
             return any(not (size.is_literal and size.literal == 1) for size in sizes)
         return next(self.of_kind("ddp", "fsdp"), None) is not None or any(
-            sampler.type == "torch.utils.data.DistributedSampler" for sampler in self.of_kind("sampler")
+            sampler.type == "torch.utils.data.DistributedSampler" and not self._able_to_share(sampler)
+            for sampler in self.of_kind("sampler")
         )
+
+    def _able_to_share(self, sampler: Thing) -> bool:
+        """Return whether a share is made in another file and under a test, in a program in which nobody makes ranks.
+
+        So it is in what uses a library that can distribute, and is asked to nowhere here.
+        """
+        made = self.made_by(sampler)
+        asked = made is not None and any(condition.kind == "if" for condition in made.conditions)
+        if not asked or sampler.place.path == self.path or self.launched:
+            return False
+        return not any(STARTS.search(call.method) for call in self.calls)
 
     @property
     def launched(self) -> bool:

@@ -81,6 +81,8 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
+    if any(condition.impossible for condition in call.conditions) or _looked_at_alone(script, call):
+        return False
     if call.spawned and spawns_ranks(script) and not any(other.name in MAKING for other in script.calls):
         return not any(_single(condition) for condition in call.conditions)  # who makes the group is not read
     if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
@@ -108,9 +110,25 @@ def of_several(script: Script, call: Call) -> bool:
     owner = call.scope.partition(".")[0] if "." in call.scope else ""
     for other in script.calls:
         if other.name in MAKING and not other.reached:
-            if other.stack[:1] == call.stack[:1] or (owner and other.scope.partition(".")[0] == owner):
+            if other.stack[:1] == call.stack[:1]:
+                return True
+            made_in, _, method = other.scope.partition(".")
+            if owner and made_in == owner and not WHOLE_RUN.match(method):
                 return True
     return False
+
+
+WHOLE_RUN = late_pattern(r"_*(?:train|fit|run|main|learn)(?:_|\b)")
+"""What a method is called that is a whole run: what it does not come to is another command, such as ``export``."""
+
+
+def _looked_at_alone(script: Script, call: Call) -> bool:
+    """Return whether a call was met by itself, in a function that another one of the program calls: that tells more."""
+    return (
+        not call.reached
+        and len(call.stack) == 1
+        and any(other.place == call.place and len(other.stack) > 1 for other in script.named(call.name))
+    )
 
 
 def _making(script: Script, call: Call) -> list[Call]:

@@ -72,6 +72,7 @@ def _joined(script: Script) -> list[Call]:
         for call in script.calls
         if _waits(script, call, forwards, shards, buffered)
         and not call.starred
+        and not any(condition.impossible for condition in call.conditions)
         and not any(call.given(name) and not call.value(name).is_none for name in WITHOUT_OTHERS)
     ]
 

@@ -369,6 +369,21 @@ def main():
     if dist.get_rank() == 0:
         log("log.csv", "begins")
 """,
+    """
+import json
+import torch.distributed as dist
+
+class Recognizer:
+    def fit(self, batches):
+        dist.init_process_group("nccl")
+        for batch in batches:
+            self.step(batch)
+        dist.destroy_process_group()
+
+    def export(self, words):
+        with open("words.json", "w") as file:
+            json.dump(words, file)
+""",
 ]
 EXAMPLES = {
     "[rank1]: AssertionError: each epoch stands 2 times in the log": "each epoch stands 2 times in the log: every rank appends to it"

@@ -546,6 +546,26 @@ for epoch in range(3):
     if hvd.rank() == 0:
         torch.save(net.state_dict(), "net.pt")
 """,
+    """
+import torch
+import torch.distributed as dist
+
+class Trainer:
+    def keep(self, path):
+        torch.save(self.net.state_dict(), path)
+
+    def setup(self):
+        dist.init_process_group("nccl")
+        self.rank = dist.get_rank()
+
+    def train(self, batches):
+        self.setup()
+        for batch in batches:
+            self.step(batch)
+        if self.rank == 0:
+            self.keep("last.pt")
+        dist.destroy_process_group()
+""",
 ]
 EXAMPLES = {
     "[rank0]: AssertionError: 2 ranks wrote the same checkpoint": "2 ranks wrote the same checkpoint: they overwrite each other's file while it is written"

@@ -260,6 +260,48 @@ def start(rank, folder):
     return DistributedDataParallel(net.cuda(rank), device_ids=[rank])
 start(0, "runs")
 """,
+    """
+import os
+import torch
+from torchvision.datasets import ImageFolder
+
+def cached(folder, transform, main_process):
+    path = os.path.join(os.path.expanduser("~"), str(hash(folder)))
+    if os.path.exists(path):
+        images, _ = torch.load(path)
+    else:
+        images = ImageFolder(folder, transform)
+        if main_process:
+            torch.save((images, folder), path)  # <-
+    return images
+""",
+    """
+import argparse
+import torch
+
+def keep(*given, **named):
+    torch.save(*given, **named)  # <-
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--resume")
+    parser.add_argument("--amp", action="store_true")
+    options = parser.parse_args()
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler()
+    if options.resume:
+        state = torch.load(options.resume, map_location="cpu")
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+    for epoch in range(3):
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "options": options}
+        if options.amp:
+            state["scaler"] = scaler.state_dict()
+        keep(state, f"{epoch}.pt")
+
+main()
+""",
 ]
 FINE = [
     """
@@ -388,6 +430,30 @@ def start(rank, folder):
     net.load_state_dict(kept["model"])
     return net.cuda(rank)
 start(0, "runs")
+""",
+    """
+import dill
+import torch
+
+class Strategy:
+    def __init__(self, model):
+        self.model = model
+
+def keep(model, path):
+    torch.save({"strategy": Strategy(model), "done": 3}, path, pickle_module=dill)
+
+def resumed(path):
+    return torch.load(path, pickle_module=dill)["strategy"]
+""",
+    """
+import torch
+
+def resumed(path, optimizer):
+    kept = torch.load(path, map_location="cpu")
+    try:
+        optimizer.load_state_dict(kept["optimizer"])
+    except AttributeError:
+        optimizer.load_state_dict(kept["optimizer"].state_dict())
 """,
 ]
 RESUMED = """

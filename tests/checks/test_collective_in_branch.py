@@ -2152,4 +2152,27 @@ if rank == 0:
     summary(net.module, input_size=(1, 3, 32, 32))
 dist.destroy_process_group()
 """,
+    """
+import torch
+import torch.distributed as dist
+
+class Files:
+    def __init__(self, names, together=False):
+        self.names, self.together = names, together
+
+    def read(self):
+        count = torch.tensor(len(self.names))
+        if self.together:
+            dist.all_reduce(count, op=dist.ReduceOp.MAX)
+        return count
+
+def main(names):
+    dist.init_process_group("gloo")
+    if dist.get_rank() == 0:
+        Files(names).read()
+    dist.barrier()
+    dist.destroy_process_group()
+
+main(["a", "b"])
+""",
 ]

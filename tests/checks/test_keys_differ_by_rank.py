@@ -234,4 +234,19 @@ def main(args):
     torch.distributed.init_process_group("gloo")
     return DistributedDataParallel(Net(args.with_mask))
 """,
+    """
+import torch
+import torch.distributed as dist
+
+def train(state, step, validate, epochs):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    stop = torch.zeros(1, device="cuda")
+    for epoch in range(state["epoch"], epochs):
+        step(state)
+        dist.broadcast(stop, src=0)
+        if rank == 0:
+            state["best"] = min(state["best"], validate(state))
+    dist.destroy_process_group()
+""",
 ]

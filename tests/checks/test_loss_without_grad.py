@@ -280,4 +280,25 @@ for x, y in torch.utils.data.DataLoader([]):
         },
     ),
     ("slurm.py", {"    with torch.no_grad():\n": "    with torch.inference_mode():\n"}),
+    """
+import torch
+
+class Template:
+    def step(self):
+        raise NotImplementedError()
+
+    def backward(self):
+        self.loss.backward()
+
+    @torch.no_grad()
+    def evaluate(self, batches):
+        for batch in batches:
+            self.loss = torch.zeros(1)
+            self.loss += self.model(batch).mean()
+
+class Plain(Template):
+    def step(self, batch):
+        self.loss = self.model(batch).mean()
+        self.backward()
+""",
 ]

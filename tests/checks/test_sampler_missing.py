@@ -339,6 +339,25 @@ def work(rank, size):
 if __name__ == "__main__":
     torch.multiprocessing.spawn(work, args=(2,), nprocs=2)
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch_geometric.loader import DataLoader
+
+def main(graphs, net):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = DataLoader(graphs, batch_size=4, shuffle=True)  # <-
+    for epoch in range(3):
+        for batch in batches:
+            model(batch.x.cuda()).sum().backward()
+            optimizer.step()
+    dist.destroy_process_group()
+""",
 ]
 LOOP = """    for epoch in range(args.epochs):
         sampler.set_epoch(epoch)
@@ -760,6 +779,37 @@ def work(rank, size):
             steps.step()
 if __name__ == "__main__":
     torch.multiprocessing.spawn(work, args=(2,), nprocs=2)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def loader(data, many, workers):
+    given = {"dataset": data, "batch_size": 4, "shuffle": True}
+    if workers:
+        given.update({"num_workers": workers})
+    if many:
+        given.update({"sampler": DistributedSampler(data)})
+        given.pop("shuffle")
+    return DataLoader(**given)
+
+def main(data, many, workers):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = loader(data, many, workers)
+    for epoch in range(3):
+        if many:
+            batches.sampler.set_epoch(epoch)
+        for batch in batches:
+            model(batch).sum().backward()
+            optimizer.step()
+
+main(torch.utils.data.TensorDataset(torch.ones(4, 2)), True, 2)
 """,
 ]
 EXAMPLES = {

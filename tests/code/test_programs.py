@@ -829,6 +829,37 @@ from torch.utils.data import DataLoader, DistributedSampler
 def loader():
     return DataLoader(pairs, sampler=DistributedSampler(pairs))
 """,
+    "a library that can share out, and is asked to or not": """
+# file: example.py
+from lib.helper import Helper
+from lib.loaders import batches
+from torch.utils.data import DataLoader
+from torchvision.datasets import MNIST
+
+def main():
+    Helper().begin()  # <- dataset-download-race at MNIST(".", download=True) |     Helper()
+    loader: DataLoader = batches(MNIST(".", download=True))
+    for batch in loader:
+        print(len(batch))
+
+main()
+# file: lib/loaders.py
+from torch.utils.data import DataLoader, DistributedSampler
+from lib.helper import Helper
+
+def batches(images, shared=True):
+    if shared and Helper.together:
+        return DataLoader(images, sampler=DistributedSampler(images, shuffle=False))
+    return DataLoader(images)
+# file: lib/helper.py
+import torch.distributed as dist
+
+class Helper:
+    together = property(lambda self: dist.is_initialized())
+
+    def begin(self):
+        dist.init_process_group("gloo")
+""",
 }
 
 
