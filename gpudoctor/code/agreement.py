@@ -31,10 +31,20 @@ def same(value: Value) -> Value:
     return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)
 
 
-def reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
-    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
+REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "across")
+"""Words in the names of functions after which every rank may hold the same."""
+
+
+def reduced(frame: Frame, node: ast.Call, outcome: Value, name: str) -> Value:
+    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank.
+
+    One that is named for it reduces by each of its ways, be it by a library that is not seen: MPI beside torch.
+    """
     for given in node.args:
         if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
             frame.names[given.id] = same(held)
-    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
+    named = any(word in name.lower() for word in REDUCING)
+    mixed_up = named or (
+        outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
+    )
     return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome

@@ -68,7 +68,8 @@ def _branches(frame: Frame, node: ast.If) -> bool:
             frame.names = then
             program.go_back(then_heap)
         else:
-            several = SEVERAL.fullmatch(text) is not None
+            told = value.is_literal and value.literal is True  # ``average=True`` was handed over
+            several = told or SEVERAL.fullmatch(text) is not None
             for name, sides in decided.items():
                 if then.get(name) is sides.then and frame.names.get(name) is sides.otherwise:
                     then[name] = frame.names[name] = sides.either

@@ -65,7 +65,7 @@ def own_function(
     first = len(frame.program.calls)
     outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
     if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
-        outcome = reduced(frame, node, outcome)
+        outcome = reduced(frame, node, outcome, function.node.name)
     return outcome
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from gpudoctor.code.agreement import REDUCING
 from gpudoctor.code.arithmetic import filled_in
 from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
@@ -44,8 +45,6 @@ BAR = ".tqdm"
 CLOCKS = frozenset(
     "time.time time.perf_counter time.monotonic time.process_time datetime.datetime.now".split()
 )
-REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "across")
-"""Words in the names of functions, not seen here, after which every rank may hold the same."""
 OF_ONE = ("numpy.", "statistics.", "math.", "scipy.", "sklearn.")
 """Libraries that know no ranks: their average is one of this rank's numbers."""
 PLACES = ("device", "map_location", "device_ids", "output_device")

@@ -81,8 +81,9 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if any(condition.impossible for condition in call.conditions) or _looked_at_alone(script, call):
-        return False
+    never = call.reached and any(condition.impossible for condition in call.conditions)
+    if never or _looked_at_alone(script, call):
+        return False  # of what nobody calls, a default is what it may be given otherwise
     if call.spawned and spawns_ranks(script) and not any(other.name in MAKING for other in script.calls):
         return not any(_single(condition) for condition in call.conditions)  # who makes the group is not read
     if next(script.named("accelerate.Accelerator.prepare", "deepspeed.initialize"), None) is not None:
@@ -154,6 +155,7 @@ def _making(script: Script, call: Call) -> list[Call]:
             call.place.path == script.path
             or other.place.path == call.place.path
             or (call.reached and other.reached)
+            or (call.stack[:1] == other.stack[:1] and len(call.stack) > 1)
         )
         and (other.place.path in near or all(_plain(c) or c in call.conditions for c in other.conditions))
         and not any((c.place, c.negated) in passed and not c.early for c in other.conditions)

@@ -72,9 +72,15 @@ def _joined(script: Script) -> list[Call]:
         for call in script.calls
         if _waits(script, call, forwards, shards, buffered)
         and not call.starred
-        and not any(condition.impossible for condition in call.conditions)
+        and not _never(call)
         and not any(call.given(name) and not call.value(name).is_none for name in WITHOUT_OTHERS)
     ]
+
+
+def _never(call: Call) -> bool:
+    """Return whether a call stands where a test is known not to hold, by more than a default of what nobody calls."""
+    told = call.reached or len(call.stack) > 1
+    return told and any(condition.impossible for condition in call.conditions)
 
 
 def _waits(

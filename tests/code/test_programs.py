@@ -860,6 +860,87 @@ class Helper:
     def begin(self):
         dist.init_process_group("gloo")
 """,
+    "a trainer that nobody starts here": """
+# file: solver.py
+import os
+import torch
+import torch.distributed as dist
+from keeping import resumed
+from torch.nn.parallel import DistributedDataParallel
+
+class Solver:
+    rank = 0
+
+    def train(self, net, path=None):
+        many = torch.cuda.device_count()
+        if many > 1:
+            dist.init_process_group("nccl")
+            self.rank = int(os.environ["LOCAL_RANK"])
+            torch.cuda.set_device(self.rank)
+        self.net = resumed(net.to(self.rank), path)
+        if many > 1:
+            self.net = DistributedDataParallel(self.net, device_ids=[self.rank])
+# file: keeping.py
+import torch
+
+def resumed(net, path=None):
+    if path is not None:
+        net.load_state_dict(torch.load(path))  # <- checkpoint-device-map |         net.load_state_dict(torch.load(path, map_location="cpu"))
+    return net
+""",
+    "a sum over the ranks by one library or another": """
+# file: train.py
+import os
+import torch
+import torch.distributed as dist
+from measured import reduced
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel
+
+def main(batches):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(Net().cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    for epoch in range(3):
+        total = torch.zeros(1, device="cuda")
+        for batch in batches:
+            loss = model(batch.cuda()).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+        total = total / 2  # <- scheduler-rank-local at scheduler.step(total) |         total = reduced(total / 2, together=True)
+        scheduler.step(total)
+    dist.destroy_process_group()
+
+main([torch.ones(4, 2)])
+# file: measured.py
+import os
+import torch
+import torch.distributed as dist
+
+def by_torch(total):
+    if dist.get_world_size() > 1:
+        dist.all_reduce(total)
+        total = total / dist.get_world_size()
+    return total
+
+def by_mpi(total):
+    from mpi4py import MPI
+    return torch.tensor(MPI.COMM_WORLD.allreduce(total.cpu().numpy(), op=MPI.SUM)) / dist.get_world_size()
+
+def by_either(total):
+    if os.getenv("BY", "torch") == "mpi":
+        return by_mpi(total)
+    return by_torch(total)
+
+def reduced(total, together=False):
+    total = total / 3
+    if together:
+        total = by_either(total)
+    return total
+""",
 }
 
 
