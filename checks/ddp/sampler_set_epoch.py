@@ -74,8 +74,7 @@ def _nowhere(script: Script, sampler: Thing) -> Finding | None:
     loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
     if any(without_gradients(script, loop) for loader in loaders for loop in script.iterations(loader)):
         return None
-    words = " ".join([made.scope, *(argument.text for argument in made.arguments.values())])
-    if HELD_OUT.search(words):
+    if _held_out(made):
         return None
     return check.found(
         "this DistributedSampler shuffles by the epoch, and no file here calls set_epoch: every epoch has the order of the "
@@ -86,6 +85,12 @@ def _nowhere(script: Script, sampler: Thing) -> Finding | None:
 
 HELD_OUT = re.compile(r"(?<![a-z])(?:val(?!ue)|test|eval|dev|infer|predict)", re.I)
 """What is in the names of data that nothing is learnt from, and of what makes its loader."""
+
+
+def _held_out(made: Call) -> bool:
+    """Return whether names tell that nothing is learnt from the data of a sampler."""
+    words = [made.scope, *(argument.text for argument in made.arguments.values())]
+    return HELD_OUT.search(" ".join(words)) is not None
 
 
 def _not_told(script: Script, sampler: Thing, unknown: list[Call]) -> Finding | None:
@@ -99,6 +104,8 @@ def _not_told(script: Script, sampler: Thing, unknown: list[Call]) -> Finding | 
         return None
     if any(call.reached or not made.reached for call in unknown):
         return None  # of something that is not known here, and may be this sampler
+    if _held_out(made) and next(script.methods("backward"), None) is None:
+        return None  # a program that evaluates, perhaps several times
     told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
     alone = _by_some(script, told, made)
     if alone is not None:

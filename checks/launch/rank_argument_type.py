@@ -23,6 +23,7 @@ string: '0'" for a device. The number in the message looks right: it stands in q
 - [pytorch#67172](https://github.com/pytorch/pytorch/issues/67172): TCPStore, incompatible constructor arguments
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
@@ -97,6 +98,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def code(script: Script) -> Iterator[Finding]:
     """A rank or a number of ranks that argparse, or the environment, leaves a text, and that nobody makes a number."""
     yield from _variables(script)
+    yield from _compared(script)
     taken = {
         value.text
         for name, wanted in TAKES_NUMBERS.items()
@@ -174,3 +176,30 @@ def _variables(script: Script) -> Iterator[Finding]:
                     fixes=[ENVIRONMENT],
                 )
                 return
+
+
+def _compared(script: Script) -> Iterator[Finding]:
+    """Yield a finding for the first test in which a variable, as it is, is compared with a number."""
+    for call in script.calls:
+        for test in call.conditions:
+            value, number = test.value.items if len(test.value.items) == 2 else (None, None)
+            if value is None or number is None or [item.text for item in value.items] != ["text"]:
+                continue
+            ordered = ORDERED.search(test.text)
+            if not number.is_literal or type(number.literal) is not int or number.literal < 0:
+                continue  # ``os.environ.get("RANK", -1) != -1`` asks whether it is set
+            if not (ordered or EQUAL.search(test.text)):
+                continue
+            then = "which raises a TypeError" if ordered else "and the two are never equal: no rank passes as that one"
+            yield check.found(
+                f"{value.text} is a text, as all of the environment is, and `{test.text}` compares it with a number, {then}",
+                severity=Severity.ERROR if ordered else Severity.WARNING,
+                location=test.place,
+                fixes=[ENVIRONMENT],
+            )
+            return
+
+
+EQUAL = re.compile(r"[=!]=")
+ORDERED = re.compile(r"[<>]")
+"""Operators between a text and a number: Python knows an order of the two for none."""

@@ -212,7 +212,8 @@ def _variable(frame: Frame, arguments: dict[str, Argument]) -> Value:
     del frame
     key, default = arguments.get("key"), arguments.get("default")
     found = variable(key.value.literal) if key and key.value.is_literal else UNKNOWN
-    number = default is not None and not isinstance(default.value.literal, str)
+    # what is set is a text, whatever stands in its place where nothing is: ``os.environ.get("RANK", 0)``
+    number = default is not None and not isinstance(default.value.literal, (str, int))
     return replace(found, items=()) if number else found
 
 

@@ -96,6 +96,30 @@ def main():
 
 main()
 """,
+    """
+import os
+import torch.distributed as dist
+
+def main():
+    rank = os.environ["RANK"]
+    dist.init_process_group("gloo")
+    if rank == 0:  # <-
+        print("begun")
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch.distributed as dist
+
+def main():
+    if os.environ.get("WORLD_SIZE", 1) > 1:  # <-
+        dist.init_process_group("gloo")
+        dist.destroy_process_group()
+
+main()
+""",
 ]
 FINE = [
     """
@@ -130,5 +154,22 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--gpu", type=int)
 args = parser.parse_args()
 torch.cuda.set_device(args.gpu)
+""",
+    """
+import os
+import torch.distributed as dist
+
+def main():
+    if os.environ.get("RANK", -1) != -1:
+        dist.init_process_group("gloo")
+    if int(os.environ.get("RANK", 0)) == 0 or os.environ["RANK"] == "0":
+        print("begun")
+    local_rank = os.environ["LOCAL_RANK"]
+    local_rank = int(local_rank)
+    if local_rank == 0:
+        print("one on each machine")
+    dist.destroy_process_group()
+
+main()
 """,
 ]

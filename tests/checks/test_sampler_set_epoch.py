@@ -774,6 +774,23 @@ def main(dataset):
         for x, y in DataLoader(dataset, batch_size=8, sampler=sampler):
             print(x)
 """,
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, Subset
+
+def eval_samples(images, number):
+    chosen = Subset(images, torch.randperm(len(images))[:number])
+    return DataLoader(chosen, batch_size=4, sampler=DistributedSampler(chosen))
+
+def main(images, model, seeds):
+    dist.init_process_group("nccl")
+    for seed in seeds:
+        torch.manual_seed(seed)
+        for batch in eval_samples(images, 100):
+            model.generate(batch)
+    dist.destroy_process_group()
+""",
 ]
 EXAMPLES = {
     "[rank1]: AssertionError: every epoch has the same order": (
