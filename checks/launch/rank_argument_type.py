@@ -190,7 +190,11 @@ def _compared(script: Script) -> Iterator[Finding]:
                 continue  # ``os.environ.get("RANK", -1) != -1`` asks whether it is set
             if not (ordered or EQUAL.search(test.text)):
                 continue
-            then = "which raises a TypeError" if ordered else "and the two are never equal: no rank passes as that one"
+            then = (
+                "which raises a TypeError"
+                if ordered
+                else "and the two are never equal: no rank passes as that one"
+            )
             yield check.found(
                 f"{value.text} is a text, as all of the environment is, and `{test.text}` compares it with a number, {then}",
                 severity=Severity.ERROR if ordered else Severity.WARNING,

@@ -39,7 +39,7 @@ def follow(
         return program.answers.get(name, UNKNOWN)
     frame = Frame(program, function.file, function.name, caller)
     frame.stack = (*caller.stack, place)
-    frame.outer = program.closures.get(function.name) if function.file is caller.file else None
+    frame.outer = program.closures.get(program.name_of(function))
     frame.self_value, frame.owner = self_value, function.owner
     for decorator in function.node.decorator_list:
         text = ast.unparse(decorator)

@@ -38,7 +38,7 @@ class Program:
         self.defined: dict[str, Function | Class] = {}
         """What a value of kind DEFINED means, by its name."""
         self.closures: dict[str, Frame] = {}
-        """The frame in which an inner function was defined."""
+        """The frame in which an inner function was defined, by its name as `defined` has it."""
         self.guards: dict[ast.AST, tuple[Condition, ...]] = {}
         """The tests under which an inner function was defined: whoever calls it later comes from there."""
         self.globals: dict[str, Frame] = {}

@@ -116,10 +116,11 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
         frame.names[node.name] = frame.program.define(Function(node.name, node, frame.file))
     else:
         name = f"{frame.scope}.{node.name}"
-        frame.program.closures[name] = frame
+        function = Function(name, node, frame.file)
+        frame.program.closures[frame.program.name_of(function)] = frame
         own = frame.conditions[frame.base :]
         frame.program.guards[node] = tuple(test for test in own if test.kind == "if" and not test.early)
-        frame.names[node.name] = frame.program.define(Function(name, node, frame.file))
+        frame.names[node.name] = frame.program.define(function)
 
 
 def _class(frame: Frame, node: ast.ClassDef) -> None:

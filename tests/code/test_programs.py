@@ -885,7 +885,8 @@ import torch
 
 def resumed(net, path=None):
     if path is not None:
-        net.load_state_dict(torch.load(path))  # <- checkpoint-device-map |         net.load_state_dict(torch.load(path, map_location="cpu"))
+        kept = torch.load(path)  # <- checkpoint-device-map |         kept = torch.load(path, map_location="cpu")
+        net.load_state_dict(kept)
     return net
 """,
     "a sum over the ranks by one library or another": """
@@ -902,7 +903,7 @@ def main(batches):
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     model = DistributedDataParallel(Net().cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    plan = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
     for epoch in range(3):
         total = torch.zeros(1, device="cuda")
         for batch in batches:
@@ -910,8 +911,8 @@ def main(batches):
             loss.backward()
             optimizer.step()
             total += loss.detach()
-        total = total / 2  # <- scheduler-rank-local at scheduler.step(total) |         total = reduced(total / 2, together=True)
-        scheduler.step(total)
+        total /= 2  # <- scheduler-rank-local at plan.step(total) |         total = reduced(total / 2, together=True)
+        plan.step(total)
     dist.destroy_process_group()
 
 main([torch.ones(4, 2)])
@@ -940,6 +941,45 @@ def reduced(total, together=False):
     if together:
         total = by_either(total)
     return total
+""",
+    "an inner function that another file calls": """
+# file: solver.py
+import os
+import torch
+import torch.distributed as dist
+from largest import largest_batch
+from parts import Net
+from torch.nn.parallel import DistributedDataParallel
+
+class Solver:
+    def __init__(self):
+        dist.init_process_group("nccl")
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        self.net = DistributedDataParallel(Net().cuda())
+
+    def step(self, batch):
+        loss = self.net(batch).mean()
+        loss.backward()
+
+    def fit(self):
+        def tried(size):
+            self.step(torch.ones(size, 2, device="cuda"))
+
+        if dist.get_rank() == 0:  # <- collective-in-branch at largest_batch(tried) |         if len("all"):
+            largest_batch(tried)
+        dist.barrier()
+        dist.destroy_process_group()
+
+Solver().fit()
+# file: largest.py
+import torch
+
+def largest_batch(attempt):
+    size = 2 * torch.cuda.device_count()
+    while size < 1024:
+        attempt(size)
+        size *= 2
+    return size
 """,
 }
 
