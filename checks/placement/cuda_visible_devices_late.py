@@ -54,6 +54,10 @@ def code(script: Script) -> Iterator[Finding]:
         again = started is not None and started.scope == call.scope and started.place.line > call.place.line
         if again:
             return  # a function that is called twice, and sets what it set the first time
+        if key == "CUDA_VISIBLE_DEVICES" and any(
+            _starts(other, call) for other in script.calls[call.number :]
+        ):
+            continue  # for processes that are started afterwards
         if key == "CUDA_VISIBLE_DEVICES" and started is not None and started.spawned == call.spawned:
             yield check.found(
                 f"{started.text or started.method} in line {started.place} has started CUDA already, so this has no "
@@ -61,6 +65,15 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
             return
+
+
+def _starts(call: Call, before: Call) -> bool:
+    """Return whether a call starts processes, which read the environment as it is then, in the function of another one."""
+    return call.method in STARTING and call.scope == before.scope
+
+
+STARTING = frozenset("spawn start_processes Process Popen run check_call elastic_launch launch_agent".split())
+"""How functions are called that start processes: of multiprocessing, subprocess and torch.distributed."""
 
 
 STARTS = frozenset(

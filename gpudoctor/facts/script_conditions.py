@@ -5,11 +5,18 @@ import re
 from msgspec import Struct
 
 from gpudoctor.facts.script_values import CHANGES, UNKNOWN, Place, Value
+from gpudoctor.patterns import late_pattern
 
 EQUALS = re.compile(r"(?P<what>[\w.]+) == (?P<quote>['\"])(?P<text>\w*)(?P=quote)")
 """A test for one text, such as ``args.device == "cpu"``."""
 HOLDS = re.compile(r"(?P<quote>['\"])(?P<text>\w+)(?P=quote) in (?P<what>[\w.]+)")
 """A test for a part of a text, such as ``"cuda" in args.device``."""
+
+SETTING = late_pattern(
+    r"\b_?(?:cfg|conf|config|configs|args|arguments|opts?|options|flags|hparams|settings|params)\b"
+    r"|(?<![\w.])[A-Z][A-Z0-9_]+\b"
+)
+"""What holds settings, or is one: ``self.cfg.use_fp16``, ``USE_AMP``."""
 
 
 class Condition(Struct, frozen=True):
@@ -54,6 +61,11 @@ class Condition(Struct, frozen=True):
         if not (left.is_literal and right.is_literal) or CHANGES in (left.text, right.text):
             return False
         return (left.literal == right.literal) is ((value.text == "Eq") is self.negated)
+
+    @property
+    def never(self) -> bool:
+        """Whether it does not hold in any run: what it asks for is no setting, which its user changes."""
+        return self.impossible and SETTING.search(self.text) is None
 
     def _opposite_part(self, other: "Condition") -> bool:
         """Return whether a part of this test, which holds with all of them, is the opposite of one of the other's."""

@@ -81,7 +81,7 @@ SPAWN = "torch.multiprocessing.spawn"
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    never = call.reached and any(condition.impossible for condition in call.conditions)
+    never = call.reached and any(condition.never for condition in call.conditions)
     if never or _looked_at_alone(script, call):
         return False  # of what nobody calls, a default is what it may be given otherwise
     if call.spawned and spawns_ranks(script) and not any(other.name in MAKING for other in script.calls):

@@ -80,7 +80,7 @@ def _joined(script: Script) -> list[Call]:
 def _never(call: Call) -> bool:
     """Return whether a call stands where a test is known not to hold, by more than a default of what nobody calls."""
     told = call.reached or len(call.stack) > 1
-    return told and any(condition.impossible for condition in call.conditions)
+    return told and any(condition.never for condition in call.conditions)
 
 
 def _waits(

@@ -76,6 +76,22 @@ import torch
 os.environ["CUDA_VISIBLE_DEVICES"] = "1"
 print(torch.cuda.get_device_name(0))
 """,
+    """
+import os
+import torch
+import torch.multiprocessing as mp
+
+def work(rank):
+    torch.cuda.set_device(rank)
+
+def main(gpus):
+    if torch.cuda.is_available() and len(gpus) > 1:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
+        mp.spawn(work, nprocs=len(gpus))
+
+if __name__ == "__main__":
+    main(["2", "3"])
+""",
 ]
 EXAMPLES = {
     "AssertionError: CUDA_VISIBLE_DEVICES was set too late: cuda:1 is still there": "CUDA_VISIBLE_DEVICES was set after CUDA had read it, so it has no effect"
