@@ -41,7 +41,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Distributions, Folder, Python, Storage, Torch
+from gpudoctor.facts import Distributions, Folder, Gpus, Python, Storage, Torch
 
 EXECUTABLE = Fix(
     "Put compiled kernels on a file system from which libraries may be loaded",
@@ -51,11 +51,13 @@ EXECUTABLE = Fix(
 SEE_MOUNT = Fix("See what is mounted noexec", "grep noexec /proc/self/mountinfo")
 REMOUNT = Fix("Or let libraries be loaded from it", "sudo mount -o remount,exec MOUNT", Kind.ADMIN)
 
+UNSET = Fix("Let Triton look for gcc or clang itself", "unset CC")
+
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning for a folder that a variable names, else a note in the environment: who never compiles does not "
+    otherwise="a warning for a folder or a compiler that a variable names, else a note in the environment: who never compiles does not "
     "miss it",
     symptoms=[
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
@@ -109,13 +111,17 @@ check = Check(
 
 @check.environment
 def environment(
-    torch: Torch, python: Python, distributions: Distributions | None, storage: Storage | None
+    torch: Torch,
+    python: Python,
+    distributions: Distributions | None,
+    storage: Storage | None,
+    gpus: Gpus | None,
 ) -> Iterator[Finding]:
     """Nothing can be compiled here, or not loaded; who never compiles does not miss it."""
     if not torch.imported:
         return
     yield from _folders(storage or Storage())
-    if not torch.cuda_available or torch.hip:
+    if not (torch.cuda_available or (torch.cuda and gpus and gpus.read)) or torch.hip:
         return  # Triton compiles for GPUs
     if python.compiler is None:
         raise CannotTell("whether there is a C compiler is not known")
@@ -125,6 +131,17 @@ def environment(
         yield check.found(
             "no C compiler is here (gcc, clang, cc): torch.compile and Triton's kernels fail at their first use",
             severity=Severity.NOTE,
+        )
+    elif python.compiler_found is False:
+        why = (
+            "Triton takes all of it for the name of one program"
+            if " " in python.compiler
+            else "there is no such program"
+        )
+        yield check.found(
+            f"CC is {python.compiler}, and {why}: torch.compile and Triton's kernels fail at their first use",
+            severity=Severity.WARNING,
+            fixes=[UNSET],
         )
     elif python.headers is False:
         yield check.found(

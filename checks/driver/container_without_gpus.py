@@ -22,12 +22,16 @@ Apptainer, a limit `nvidia.com/gpu` for Kubernetes. Docker Compose needs it in t
 - [NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/): GPUs inside containers
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import ContainerStart, Driver, Gpus, Host, Launch, Pci, Torch
 
 NVML_UNKNOWN = 999
+BY_NAME = re.compile(
+    r"(?:\d{1,2}|GPU-[\w-]{8,40}|MIG-[\w/-]{8,60})(?:,(?:\d{1,2}|GPU-[\w-]{8,40}|MIG-[\w/-]{8,60}))*"
+)
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where nothing asks for GPUs, a note where a torch for the CPU or NVIDIA_VISIBLE_DEVICES says that none are wanted",
@@ -65,6 +69,7 @@ def environment(
         raise CannotTell("neither the PCI bus nor a driver could be seen")
     cards = [card for card in pci.usable if card.driver == "nvidia"] if pci else []
     if not cards and not driver.loaded:
+        yield from _asked(host, pci, torch, launch)
         return
     version = driver.version or driver.module_version
     there = count(len(cards), "NVIDIA GPU") if cards else "an NVIDIA GPU"
@@ -74,6 +79,22 @@ def environment(
         "without its GPUs"
     )
     severity = Severity.NOTE if unwanted else _severity(torch, launch.variables if launch else {})
+    yield check.found(message, severity=severity, fixes=[_start(host.container)])
+
+
+def _asked(host: Host, pci: Pci | None, torch: Torch | None, launch: Launch | None) -> Iterator[Finding]:
+    """Find a container that names its GPUs, and into which neither a GPU nor a driver shows through."""
+    asked = launch.variables.get("NVIDIA_VISIBLE_DEVICES", "") if launch else ""
+    # "all" stands in images of NVIDIA's; numbers and UUIDs come from who starts the container.
+    if pci is None or pci.amd or not BY_NAME.fullmatch(asked) or (torch is not None and torch.hip):
+        return
+    severity = (
+        Severity.NOTE if torch is not None and torch.imported and torch.cuda is None else Severity.WARNING
+    )
+    message = (
+        f"NVIDIA_VISIBLE_DEVICES={asked} asks for GPUs, and this container ({host.container}) sees neither a GPU nor a driver: "
+        "it runs on a node without GPUs, or a runtime started it that does not know the variable"
+    )
     yield check.found(message, severity=severity, fixes=[_start(host.container)])
 
 

@@ -262,6 +262,10 @@ def _failed(cuda: Cuda, launch: Launch | None, gpus: Gpus | None) -> bool:
     if cuda.init == NO_DEVICE and launch is not None:
         visible = launch.variables.get("CUDA_VISIBLE_DEVICES")
         hidden = visible is not None and gpus is not None and gpus.read and not gpus.chosen(visible)
+        # An instance is named where no GPU is divided.
+        hidden = hidden or (
+            gpus is not None and "MIG-" in (visible or "") and all(gpu.mig is False for gpu in gpus.read)
+        )
         if launch.wants_no_gpu or hidden:
             return False  # a container that was asked to have none; a list that names none, as cuda-visible-devices says
     return cuda.init not in (None, 0)

@@ -1,4 +1,4 @@
-"""The processors run below their full clock.
+"""The processors run below their full clock, or read the time slowly.
 
 ## What happens
 
@@ -10,10 +10,15 @@ The governor of the kernel's frequency scaling decides on the clock. `powersave`
 always; with intel_pstate and amd-pstate-epp the same word means "as needed", and a core that was idle takes a moment to
 come up to its clock. Where speed counts more than power, `performance` is set.
 
+The kernel reads the time from the processor itself (`tsc`) in some 20 ns. Where it found that counter unstable, it
+takes one of the chipset's, `hpet` or `acpi_pm`: each reading then is a system call and a slow access to hardware, over
+a microsecond, and every launch, log line and profiler reads it.
+
 ## How to tell
 
 `cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c`, and `scaling_driver` beside it. A virtual
 machine has no such files: its host decides.
+`cat /sys/devices/system/clocksource/clocksource0/current_clocksource`; `dmesg | grep -i tsc` says why it is not `tsc`.
 
 ## See also
 
@@ -27,8 +32,17 @@ from gpudoctor.facts import Gpus, Host
 
 # Drivers whose powersave follows the load (admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
 AS_NEEDED = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
+SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 SLOW = ("powersave", "conservative", "userspace")
 SERVER = 4
+
+WHY = Fix("See why the kernel does not take tsc", "dmesg | grep -i -e tsc -e clocksource")
+TSC = Fix(
+    "Take it for this boot, where the list has it; a kernel that found it unstable may be right",
+    "cat /sys/devices/system/clocksource/clocksource0/available_clocksource; "
+    "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    Kind.ADMIN,
+)
 
 check = Check(
     severity=Severity.NOTE,
@@ -49,10 +63,16 @@ check = Check(
 
 @check.environment
 def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
-    """A governor keeps processors of a machine with GPUs at a low clock."""
+    """A governor keeps processors of a machine with GPUs at a low clock, or the time comes from a slow clock."""
     numa = host.numa
     if numa is None or gpus is None or not gpus.devices:
         return
+    if numa.clocksource in SLOW_CLOCKS:
+        message = (
+            f"the kernel reads the time from {numa.clocksource} and not from the processor (tsc): each reading takes over a "
+            "microsecond, and launches and logs read it all the time"
+        )
+        yield check.found(message, fixes=[WHY, TSC])
     slow = {governor: n for governor, n in numa.governors.items() if governor in SLOW}
     if not slow or (numa.governor_driver in AS_NEEDED and len(gpus.devices) < SERVER):
         return

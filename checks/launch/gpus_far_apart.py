@@ -29,6 +29,7 @@ from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 NAME = "CUDA_VISIBLE_DEVICES"
 CLOSE = ("NV", "PIX", "PXB", "PHB")
 """Over one switch, or one host bridge at most."""
+SAME_SOCKET = "NODE"
 FAR = "SYS"
 # A driver's own share is counted too on some GPUs; who trains holds more.
 HELD = 1 << 30
@@ -54,15 +55,16 @@ def environment(gpus: Gpus, launch: Launch, pci: Pci | None) -> Iterator[Finding
     if not gpus.pairs:
         raise CannotTell("how the GPUs are connected is not known")
     apart = [(a, b) for n, a in enumerate(chosen) for b in chosen[n + 1 :] if _path(gpus, a, b) == FAR]
-    better = _together(gpus, chosen)
+    better = _together(gpus, chosen, CLOSE) or _together(gpus, chosen, (*CLOSE, SAME_SOCKET))
     if not apart or not better:
         return
     first, second = apart[0]
     named = ", ".join(str(gpu.index) for gpu in better)
     path = _path(gpus, better[0], better[1])
+    how = "on one" if path == SAME_SOCKET else "close together"
     message = (
         f"{NAME}={visible}: GPU {first.index} and GPU {second.index} are on two sockets (SYS), while GPUs {named} are free and "
-        f"close together ({path}): what the ranks exchange takes the longest way there is"
+        f"{how} ({path}): what the ranks exchange takes the longest way there is"
     )
     fixes = [
         Fix("Take GPUs that are close together", f"export {NAME}={named.replace(' ', '')}"),
@@ -76,8 +78,8 @@ def _path(gpus: Gpus, first: Gpu, second: Gpu) -> str:
     return pair.path if pair is not None else ""
 
 
-def _together(gpus: Gpus, chosen: list[Gpu]) -> list[Gpu]:
-    """Return as many free GPUs of the same model as were chosen that are all close to each other; empty: there are none."""
+def _together(gpus: Gpus, chosen: list[Gpu], close: tuple[str, ...]) -> list[Gpu]:
+    """Return as many free GPUs of the same model as were chosen that are all joined so; empty: there are none."""
     ours = {gpu.index for gpu in chosen}
     models = {gpu.name for gpu in chosen}
     usable = [
@@ -86,7 +88,7 @@ def _together(gpus: Gpus, chosen: list[Gpu]) -> list[Gpu]:
     for first in usable:
         near = [first]
         for gpu in usable:
-            if gpu is not first and all(_path(gpus, gpu, other).startswith(CLOSE) for other in near):
+            if gpu is not first and all(_path(gpus, gpu, other).startswith(close) for other in near):
                 near.append(gpu)
             if len(near) == len(chosen):
                 return sorted(near, key=lambda gpu: gpu.index)

@@ -28,6 +28,7 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -134,6 +135,8 @@ def environment(
             )
             yield check.found(message, severity=Severity.WARNING, fixes=[FORGET])
             return
+    if plugin != "none":
+        yield from _damaged(plugins)
     tuner = variables.get("NCCL_TUNER_PLUGIN", "")
     if (
         OF_NCCL.match(tuner) and not plugins.tuner(tuner) and not plugins.network()
@@ -152,6 +155,17 @@ def environment(
     if efa and not plugins.network() and plugin != "none" and spans_nodes(launch, names, interfaces):
         message = f"{efa[0]} is an EFA adapter, and NCCL's plug-in for it is not found: traffic between nodes goes over TCP"
         yield check.found(message, severity=Severity.WARNING, fixes=[INSTALL])
+
+
+def _damaged(plugins: Plugins) -> Iterator[Finding]:
+    """Yield a plug-in on LD_LIBRARY_PATH that is no library, whether NCCL was told to take it or not."""
+    for path in [path for path in plugins.damaged if "/libnccl-net" in path][:1]:
+        message = f"{path} is no library (empty, cut off, or a text): NCCL cannot load it, and goes on with its own network code"
+        fix = Fix(
+            "Install it anew, or take it away",
+            f"ls -l {shlex.quote(path)}; head -c 100 {shlex.quote(path)} | cat -v",
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=[fix])
 
 
 def _lacking(network: str, plugins: Plugins, infiniband: Infiniband | None) -> str:

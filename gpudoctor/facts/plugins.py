@@ -9,6 +9,9 @@ class Plugins(Struct, frozen=True, kw_only=True):
     found: list[str] = []
     """Such as ``libnccl-net.so`` and ``libnccl-tuner-ofi.so``; each once."""
 
+    damaged: list[str] = []
+    """Paths on LD_LIBRARY_PATH that do not begin as a library does."""
+
     def network(self, name: str = "") -> bool:
         """Return whether there is a network plug-in of this name; without one, whether there is any."""
         if not name:

@@ -27,6 +27,8 @@ class Python(Struct, frozen=True, kw_only=True):
     compiler: str | None = None
     """The C compiler that Triton would take: CC, or the first of gcc, clang and cc on PATH; empty: there is none;
     ``None``: not known."""
+    compiler_found: bool | None = None
+    """Whether CC names a program; ``None``: it is not set, or not known."""
     headers: bool | None = None
     """``Python.h`` of this very Python is installed."""
     not_preloaded: list[str] | None = None

@@ -42,6 +42,12 @@ def compiler():
     return named or next(filter(None, map(shutil.which, ("gcc", "clang", "cc"))), "")
 
 
+def compiler_found():
+    """Return whether what CC names is a program; Triton takes all of it for the name of one. None: CC is not set."""
+    named = os.environ.get("CC")
+    return None if not named else shutil.which(named) is not None
+
+
 def headers():
     return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 
@@ -127,6 +133,7 @@ tell(
             "environment": environment(),
             "search_path": search_path,
             "compiler": compiler(),
+            "compiler_found": compiler_found(),
             "headers": headers(),
             "not_preloaded": not_preloaded(),
         },

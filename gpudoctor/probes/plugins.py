@@ -12,16 +12,27 @@ PATTERN = "libnccl-*.so*"
 
 def probe(root: Path = Path("/")) -> Plugins:
     """Look through LD_LIBRARY_PATH and the loader's cache."""
-    found = []
+    found, damaged = [], []
     for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
         if folder:
             try:
-                found += sorted(path.name for path in Path(folder).glob(PATTERN))
+                paths = sorted(Path(folder).glob(PATTERN))
             except OSError:
                 continue
+            found += [path.name for path in paths]
+            damaged += [str(path) for path in paths if _damaged(path)]
     try:
         cache = (root / "etc/ld.so.cache").read_bytes()
     except OSError:
         cache = b""
     found += sorted(name.decode() for name in NAME.findall(cache))
-    return Plugins(found=list(dict.fromkeys(found)))
+    return Plugins(found=list(dict.fromkeys(found)), damaged=damaged)
+
+
+def _damaged(path: Path) -> bool:
+    """Return whether the file can be read and is no library: empty, cut off, a pointer of Git LFS."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) != b"\x7fELF"
+    except OSError:
+        return False

@@ -80,6 +80,28 @@ def test_passed(facts):
     assert (result.status, found) == (CheckStatus.PASSED, [])
 
 
+@pytest.mark.parametrize("asked", ["0,1", "GPU-5c0f0000-77aa-4b1c-9e2d-0123456789ab"])
+def test_gpus_that_are_named_and_not_there(asked):
+    launch = Launch(variables={"NVIDIA_VISIBLE_DEVICES": asked})
+    facts = {"host": Host(system="Linux", container="kubernetes"), "driver": Driver(), "launch": launch}
+    _, [finding] = run(pci=Pci(), torch=CUDA, **facts)
+    assert (finding.severity, finding.message.split(",")[0][:23]) == (
+        Severity.WARNING,
+        "NVIDIA_VISIBLE_DEVICES=",
+    )
+    assert "sees neither a GPU nor a driver" in finding.message
+    assert (
+        run(pci=Pci(), torch=Torch(imported=True, version="2.15.0+cpu"), **facts)[1][0].severity
+        is Severity.NOTE
+    )
+
+
+@pytest.mark.parametrize("asked", ["all", "void", "none", ""])
+def test_what_images_set_asks_for_nothing(asked):
+    launch = Launch(variables={"NVIDIA_VISIBLE_DEVICES": asked})
+    assert run(pci=Pci(), torch=CUDA, host=DOCKER, driver=Driver(), launch=launch)[1] == []
+
+
 def test_unknown():
     assert run(host=DOCKER)[0].status is CheckStatus.UNKNOWN
     assert run(host=DOCKER, driver=Driver())[0].status is CheckStatus.UNKNOWN

@@ -49,5 +49,15 @@ def test_passes(known):
     assert run(host=known, gpus=gpus(1))[0].status is CheckStatus.PASSED
 
 
+@pytest.mark.parametrize(
+    ("source", "slow"), [("hpet", True), ("acpi_pm", True), ("tsc", False), ("kvm-clock", False), ("", False)]
+)
+def test_a_clock_that_is_read_slowly(source, slow):
+    found = run(host=Host(numa=Numa(clocksource=source)), gpus=gpus(8))[1]
+    assert bool(found) is slow
+    assert all(f"time from {source}" in finding.message for finding in found)
+    assert run(host=Host(numa=Numa(clocksource=source)), gpus=Gpus())[1] == []
+
+
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN

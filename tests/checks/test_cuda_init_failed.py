@@ -182,6 +182,12 @@ def test_a_library_that_ends_the_process():
             "driver": Driver(version="580.82.07"),
         },  # cuda-visible-devices
         {
+            "cuda": Cuda(library="l", init=100),
+            "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "MIG-5c0f0000-77aa-4b1c-9e2d-0123456789ab"}),
+            "gpus": Gpus(devices=[Gpu(index=0, name="A100", mig=False)]),
+            "driver": Driver(version="580.82.07"),
+        },  # cuda-visible-devices
+        {
             "cuda": Cuda(library="l", init=100)
         },  # a library without a driver: driver-not-loaded, or no GPU at all
         {"cuda": Cuda(error="cannot open")},

@@ -39,6 +39,7 @@ def run(visible, gpus, **more):
         ("0,4", server(), "GPU 0 and GPU 4 are on two sockets (SYS), while GPUs 0, 1 are free"),
         ("0,4", server(busy=(1, 2, 3)), "GPUs 4, 5 are free and close together (PHB)"),
         ("0,2", server(4, near="NV12"), "GPUs 0, 1 are free and close together (NV12)"),
+        ("3,4", server(near="NODE"), "while GPUs 0, 1 are free and on one (NODE)"),
     ],
 )
 def test_found(visible, gpus, says):

@@ -114,6 +114,15 @@ def test_efa_without_a_plugin() -> None:
     assert run(launch=told(), plugins=Plugins(), infiniband=EFA)[1] == []
 
 
+def test_a_plugin_that_is_no_library() -> None:
+    damaged = Plugins(found=["libnccl-net.so"], damaged=["/opt/p/libnccl-net.so"])
+    _, [finding] = run(launch=told(), plugins=damaged)
+    assert finding.severity is Severity.WARNING
+    assert "/opt/p/libnccl-net.so is no library" in finding.message
+    assert run(launch=told(NCCL_NET_PLUGIN="none"), plugins=damaged)[1] == []
+    assert run(launch=told(), plugins=Plugins(damaged=["/opt/p/libnccl-tuner-x.so"]))[1] == []
+
+
 def test_passes() -> None:
     for variables in ({}, {"NCCL_NET_PLUGIN": "none"}, {"NCCL_NET_PLUGIN": "ofi"}, {"NCCL_NET": "Socket"}):
         assert run(launch=told(**variables), plugins=OFI, infiniband=EFA)[0].status is CheckStatus.PASSED

@@ -76,6 +76,21 @@ def test_who_never_compiles_does_not_miss_it(python, says):
 
 
 @pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("/opt/gone/gcc", "there is no such program"),
+        ("ccache gcc", "takes all of it for the name of one program"),
+    ],
+)
+def test_a_compiler_that_a_variable_names(named, says):
+    _, [finding] = run(torch=TORCH, python=Python(compiler=named, compiler_found=False, headers=True))
+    assert finding.severity is Severity.WARNING
+    assert f"CC is {named}, and " in finding.message
+    assert says in finding.message
+    assert run(torch=TORCH, python=Python(compiler=named, compiler_found=True, headers=True))[1] == []
+
+
+@pytest.mark.parametrize(
     "facts",
     [
         {"python": Python(compiler="/usr/bin/gcc", headers=True)},

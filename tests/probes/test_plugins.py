@@ -21,7 +21,10 @@ def test_folders_of_the_variable_and_the_loaders_cache(
     cache.write_bytes(
         b"glibc-ld.so.cache1.1\0libnccl-net.so\0/usr/lib/libnccl-net.so\0/usr/lib/libnccl.so.2\0"
     )
-    assert probe(tmp_path).found == ["libnccl-net-ofi.so", "libnccl-tuner-ofi.so", "libnccl-net.so"]
+    (folder / "libnccl-tuner-ofi.so").write_bytes(b"\x7fELF\2")
+    plugins = probe(tmp_path)
+    assert plugins.found == ["libnccl-net-ofi.so", "libnccl-tuner-ofi.so", "libnccl-net.so"]
+    assert plugins.damaged == [f"{folder}/libnccl-net-ofi.so"]
 
 
 def test_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
