@@ -83,6 +83,10 @@ MODEL = [
 ACCELERATE = [
     Fix("accelerate: make a configuration, and name it", "accelerate config --config_file accelerate.yaml"),
     Fix(
+        "In a job nobody answers its questions: take what it finds, then say how many processes when you start",
+        "accelerate config default --config_file accelerate.yaml",
+    ),
+    Fix(
         "Start with it, by its whole path",
         'accelerate launch --config_file "$PWD/accelerate.yaml" train.py',
     ),

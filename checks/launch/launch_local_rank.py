@@ -26,7 +26,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Call, Known, Script
 
 # The first two characters may be dashes that a web page made longer.
@@ -48,7 +48,7 @@ check = Check(
         r"Unknown command line flag '(?P<option>local[-_]rank)'",  # absl
         rf"not used by the HfArgumentParser: \[.{{0,400}}?{OPTION}",
         rf"Could not consume arg: {OPTION}",  # fire
-        rf"the following arguments are required: .{{0,400}}?{OPTION}",
+        rf"the following arguments are (?P<required>required): .{{0,400}}?{OPTION}",
         r"'Namespace' object has no attribute '(?P<option>local_rank)'",
         # cut off above argparse's own words: torch 2's launcher passes --local-rank, and the script says how it is used
         Symptom(
@@ -79,6 +79,22 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Of a script that insists on the option: its parser is to be changed, since torchrun passes none."""
+    option = sighting.groups["option"]
+    fixes = (
+        sorted(check.fixes, key=lambda fix: fix.kind is not Kind.EDIT)
+        if "required" in sighting.groups
+        else None
+    )
+    message = f"launcher and script do not agree on the option {option}: one passes it, and the other does not know it"
+    if fixes is None:
+        yield check.found(message)
+        return
+    yield check.found(f"the script insists on {option}, which its launcher does not pass", fixes=fixes)
 
 
 READING = ("os.environ.__getitem__", "os.environ.get", "os.getenv", "os.environ.pop")

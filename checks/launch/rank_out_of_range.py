@@ -48,6 +48,11 @@ check = Check(
     message="a rank's number[, <number>,] is not below the number of ranks[, <size>][: the last one is <last>]; they are "
     "counted from 0",
     fixes=[
+        Fix(
+            "Let a sampler ask the process group itself, whose last rank is <last>",
+            "sampler = DistributedSampler(dataset)",
+            Kind.EDIT,
+        ),
         TORCHRUN,
         Fix(
             "On several nodes: --node-rank is 0 on the first, 1 on the second",

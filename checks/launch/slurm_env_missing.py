@@ -71,6 +71,11 @@ check = Check(
             Kind.EDIT,
             proof='rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
         ),
+        Fix(
+            "Ask Slurm for the nodes only where no launcher has named the first one",
+            'if "MASTER_ADDR" not in os.environ:\n    os.environ["MASTER_ADDR"] = first_node()',
+            Kind.EDIT,
+        ),
         Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
     ],
 )

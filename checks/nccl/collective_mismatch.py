@@ -38,9 +38,14 @@ FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpTyp
 DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference>\S.{0,120})"
 
 ROOM = Fix(
-    "Make room for each rank",
+    "Make room for each rank, where what each gives is of one size",
     "parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]\n"
     "dist.all_gather(parts, x)  # all_gather_into_tensor: one tensor with the rows of all ranks",
+    Kind.EDIT,
+)
+OBJECTS = Fix(
+    "Gather what has another size on each rank as objects",
+    "parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, part)",
     Kind.EDIT,
 )
 PIECES = Fix(
@@ -117,11 +122,7 @@ check = Check(
             "# accelerate: accelerator.gather_for_metrics(x), accelerator.pad_across_processes(x)",
             Kind.EDIT,
         ),
-        Fix(
-            "Gather what has another size on each rank as objects",
-            "parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, part)",
-            Kind.EDIT,
-        ),
+        OBJECTS,
         Fix(
             "Compare NCCL's settings and version on each node",
             'env | grep NCCL_; python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"',
@@ -136,10 +137,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     groups = sighting.groups
     sizes = f" ({groups['got']} came where {groups['expected']} was expected)" if "expected" in groups else ""
     if "call" in groups:
+        own = [PIECES] if groups["call"] == "scatter" else [ROOM, OBJECTS]
         yield check.found(
             f"what a rank itself gave to {groups['call']} does not fit{sizes}: a list has one tensor for each rank, and "
             "all are of one size and type; an output of all ranks has room for each of them",
-            fixes=[PIECES if groups["call"] == "scatter" else ROOM, *check.fixes],
+            fixes=own + [fix for fix in check.fixes if fix not in own],
         )
         return
     said = "the ranks' calls do not fit together"

@@ -76,7 +76,12 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Where a rank ends regularly before the others, let all wait at the end",
+            "Where a rank has fewer batches than the others, it ends first: give all the same number",
+            "DataLoader(dataset, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where all have made the same calls, and a rank ends before the others: let all wait at the end",
             "dist.barrier()\ndist.destroy_process_group()",
             Kind.EDIT,
             proof="dist.barrier()",

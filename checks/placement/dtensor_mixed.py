@@ -32,11 +32,22 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        # load_state_dict, of whole tensors
+        (
+            r'While copying the parameter named "(?P<parameter>[\w.]{1,200})".{0,400}?(?P<operator>aten\.copy_\.\w+):? '
+            r"got mixed torch\.Tensor and DTensor"
+        ),
         # older releases put a colon after the operator
         r"(?:(?P<operator>(?P<update>aten\.(?:add|sub|mul|lerp|copy)_\.\w+)|\w+\.\w+\.\w+):? )?got mixed torch\.Tensor and DTensor",
     ],
     message="an operation[, <operator>,] got sharded tensors (DTensor) and ordinary ones",
     fixes=[
+        Fix(
+            "The state dict holds whole tensors, <parameter> and others: let torch share them out",
+            "from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict\n\n"
+            "set_model_state_dict(model, state, options=StateDictOptions(full_state_dict=True))",
+            Kind.EDIT,
+        ),
         Fix(
             "What <update> changes may be a copy of the parameters that is older than their sharding, such as an average of "
             "them: copy them afterwards",

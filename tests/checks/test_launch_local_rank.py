@@ -24,8 +24,7 @@ EXAMPLES = {
     "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--local-rank=0']": MESSAGE,
     "ERROR: Could not consume arg: --local-rank=0": MESSAGE,
     "train.py: error: the following arguments are required: --data, --local_rank": (
-        "launcher and script do not agree on the option --local_rank: one passes it, and the other does not "
-        "know it"
+        "the script insists on --local_rank, which its launcher does not pass"
     ),
     "If your script expects `--local-rank` argument to be set, please\nusage: train.py [-h] [--opt OPT]\n                [--local_rank LOCAL_RANK]": (
         "launcher and script do not agree on the option --local_rank: one passes it, and the other does not know it"
