@@ -345,8 +345,8 @@ def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
     """Report a model that is handed to a training function with its optimizer, and a wrapper of it that nobody uses."""
     optimizers = {thing.number for thing in script.of_kind("optimizer")}
     for wrapper, made in unused_wrappers(script):
-        if not made.reached or "." in made.scope:
-            continue
+        if not made.reached or "." in made.scope or wrapper.inner < 0:
+            continue  # of a model of which nothing is known, only the wrapper itself would be found
         for call in script.calls[made.number + 1 :]:
             given = {number for a in call.arguments.values() for number in a.value.things}
             if call.scope == made.scope and script.innermost(wrapper).number in given and optimizers & given:

@@ -132,6 +132,7 @@ def _not_told(script: Script, sampler: Thing, unknown: list[Call]) -> Finding | 
         if not without_gradients(script, loop)
     ]
     drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
+    drawn = [c for c in drawn if not HELD_OUT.search(c.scope)]  # no_grad may begin below it
     again = any(_passes(loop) > 1 for loop in loops) or any(_anew(c) for c in drawn)
     handed = None if again else next((c for loader in loaders for c in _handed(script, loader)), None)
     if again or handed is not None or any(_without_epoch(script, loader) for loader in loaders):

@@ -1279,6 +1279,32 @@ def main(world):
 
 main(None)
 """,
+    """
+import os
+import torch
+import torch.distributed as dist
+from teachers import Teacher
+from torch.nn.parallel import DistributedDataParallel
+
+def train(model, batch, optimizer, teacher=None):
+    loss = model(batch).mean()
+    if teacher is not None:
+        loss = loss + teacher.module.feature(batch).mean()
+    loss.backward()
+    optimizer.step()
+
+def main(batches):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    teacher = DistributedDataParallel(Teacher.from_pretrained("large"))
+    for batch in batches:
+        train(model, batch.cuda(), optimizer, teacher)
+    dist.destroy_process_group()
+
+main([torch.ones(2, 2)])
+""",
 ]
 EXAMPLES = {
     "[rank0]: AssertionError: the ranks trained models of their own": "the ranks' weights differ: nothing averages their gradients"

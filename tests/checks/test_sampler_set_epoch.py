@@ -791,6 +791,34 @@ def main(images, model, seeds):
             model.generate(batch)
     dist.destroy_process_group()
 """,
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def evaluate(model, held_out):
+    batches = iter(held_out)
+    with torch.no_grad():
+        for _ in range(len(held_out)):
+            print(model(next(batches)).mean())
+
+def main(images, held_out, steps):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sampler = DistributedSampler(images)
+    batches = DataLoader(images, sampler=sampler)
+    others = DataLoader(held_out, sampler=DistributedSampler(held_out))
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for batch in batches:
+            model(batch).mean().backward()
+            optimizer.step()
+        evaluate(model, others)
+    dist.destroy_process_group()
+""",
 ]
 EXAMPLES = {
     "[rank1]: AssertionError: every epoch has the same order": (
