@@ -58,7 +58,7 @@ check = Check(
         rf"{WORKER_EXITED}{CODE}",
         rf"{EXIT_CODES}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
-        rf"died with <Signals\.{SIGNAL}",
+        rf"<Signals\.{SIGNAL}: \d",
         rf"returned non-zero exit status {CODE}",
         rf"Child process with PID \d+ terminated with code {CODE}",
         rf"Child process unexpectedly failed with exitcode={CODE}",
@@ -69,7 +69,8 @@ check = Check(
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
         Symptom(
-            r"^# .{0,80}?(?P<signal>[Ss]eg(?:mentation )?[Ff]ault)\b(?!.{0,40}\bfix)", asked=True
+            r"^# .{0,80}?(?P<signal>[Ss]eg(?:mentation )?[Ff]ault|[Cc]ore dump(?:ed|s)?)\b(?!.{0,40}\bfix)",
+            asked=True,
         ),  # a title
         r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
         r"(?P<signal>Windows fatal exception): (?:access violation|stack overflow|int divide by zero|code 0x[0-9a-fA-F]{8})",
@@ -80,6 +81,7 @@ check = Check(
         r"!!!!!!! (?P<signal>Segfault) encountered !!!!!!!",
         rf"\*\*\* {SIGNAL} (?:received at|\(@)",
         rf"\breceived signal {SIGNAL}, ",  # gdb
+        r"\b(?P<signal>Bus error): nonexistent physical address",  # UCX's words, retold
         r"Caught signal (?:4|6|7|8|11) \((?P<signal>[^:)]+)",
         r"Signal: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction) \(\d+\)",
         r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",

@@ -21,6 +21,9 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "# <Signals.SIGSEGV: 11> on two nodes": "a worker crashed in native code: SIGSEGV",
+    "it met a Bus error: nonexistent physical address": "a worker crashed in native code: Bus error",
+    "# Core dump when two cards are used": "a worker crashed in native code: Core dump",
     "# Segmentation fault in the middle of an epoch": "a worker crashed in native code: Segmentation fault",
     "DeepSpeed ends at once: return code -11 and status 245": "a worker crashed in native code, exit code -11",
     "return codes: [0, -11]": "a worker crashed in native code, exit code -11",
@@ -112,6 +115,8 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "<Signals.SIGUSR1: 10>",
+    "core dumps are written to /var/crash",
     "# the patch below fixes it\nsegmentation of faulty cells",
     "return codes: [0, 1]",
     "worker 2 (pid 4711) exited with code 1",
