@@ -41,9 +41,12 @@ LEAVE_OUT = Fix(
     "sbatch --exclude=NODE job.sh",
 )
 
+SCREENLESS = "0x0302"
+"""PCI's class of a controller without a screen, as cards of data centres have it."""
+
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note for a card beside others that NVIDIA's driver has, a warning beside a torch for the CPU",
+    otherwise="a note for a card beside others that NVIDIA's driver has, a warning where it has no plug for a screen, and beside a torch for the CPU",
     symptoms=[
         # NVIDIA's kernel module, in one line or three; its installer
         Symptom(r"NVRM: The NVIDIA probe routine was not called for \d+ device", near=r"\bnouveau\b"),
@@ -64,9 +67,12 @@ def environment(pci: Pci, torch: Torch | None, host: Host | None) -> Iterator[Fi
     evidence = [Evidence("kernel driver: nouveau", f"/sys/bus/pci/devices/{card.address}") for card in held]
     message = f"nouveau holds {count(len(held), 'NVIDIA GPU')}, and it cannot run CUDA"
     if any(card.driver == "nvidia" for card in pci.usable):
-        # Somebody gave it that card, for the screen say: left to itself nouveau takes all of them.
+        # Somebody gave it that card, for the screen say, where it has a plug: left to itself nouveau takes all of them.
         message += "; NVIDIA's driver has the others"
-        yield check.found(message, severity=Severity.NOTE, evidence=evidence, fixes=[FORBID])
+        screenless = any(card.device_class.startswith(SCREENLESS) for card in held)
+        message += ". It has no plug for a screen, so that training misses it" if screenless else ""
+        severity = Severity.WARNING if screenless else Severity.NOTE
+        yield check.found(message, severity=severity, evidence=evidence, fixes=[FORBID])
         return
     # Who chose a torch without CUDA for this machine does not miss it.
     chosen = torch is not None and torch.imported is True and torch.cuda is None

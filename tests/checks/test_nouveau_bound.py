@@ -40,6 +40,12 @@ def test_a_card_for_the_screen_beside_others_is_a_note():
     assert finding.severity is Severity.NOTE
 
 
+def test_a_card_without_a_plug_for_a_screen_is_missed():
+    _, [finding] = run(pci=Pci(nvidia=[replace(HELD, device_class="0x0302"), FREE]))
+    assert finding.severity is Severity.WARNING
+    assert "no plug for a screen" in finding.message
+
+
 def test_a_card_of_the_same_model_is_a_note_too():
     """Left to itself nouveau takes all of them: it holds one alone where somebody wants it to."""
     held, free = replace(HELD, device="0x2684"), replace(FREE, device="0x2684")
