@@ -10,7 +10,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -175,14 +175,15 @@ class Registry:
         self.failed.append(result)
         return result
 
-    def select(self, only: tuple[str, ...] = (), skip: tuple[str, ...] = ()) -> list[str]:
-        """Return ids by id or family; raises `Unknown` for a name that is neither."""
+    def select(self, only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[str]:
+        """Return ids by id or family, with commas between several; raises `Unknown` for a name that is neither."""
+        only, skip = ([part for name in names for part in name.split(",")] for names in (only, skip))
         families = {_family(name) for name, _ in self.modules.values()} | set(FAMILIES)
         for name in (*only, *skip):
             if name not in self.modules and name not in families:
                 self.check(name)  # says what is nearest
 
-        def named(id: str, names: tuple[str, ...]) -> bool:
+        def named(id: str, names: Sequence[str]) -> bool:
             return id in names or _family(self.modules[id][0]) in names
 
         return [id for id in self.modules if (not only or named(id, only)) and not named(id, skip)]

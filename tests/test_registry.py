@@ -406,3 +406,13 @@ def test_a_plug_in_in_an_archive_is_found(asked: Callable[[str], Any], tmp_path:
         file.writestr("plugged-1.0.dist-info/entry_points.txt", "[gpudoctor.checks]\nplugged = plugged\n")
     told = f"sys.path.insert(0, {str(archive)!r}) or [p.__name__ for p in registry._packages('gpudoctor.checks')]"
     assert "plugged" in asked(told)
+
+
+def test_several_names_in_one_text() -> None:
+    registry = Registry()
+    assert registry.select(("port-in-use,cuda-fork", "cuda-oom")) == registry.select(
+        ("port-in-use", "cuda-fork", "cuda-oom")
+    )
+    assert set(registry.select((), ("hardware,network",))) == set(
+        registry.select((), ("hardware", "network"))
+    )

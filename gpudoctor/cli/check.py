@@ -17,7 +17,9 @@ from gpudoctor.registry import Registry
 @click.command("check", cls=Command)
 @click.argument("files", nargs=-1, metavar="[SCRIPT|LOG|CHECKPOINT|REPORT]...")
 @python_option
-@click.option("--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; may be repeated.")
+@click.option(
+    "--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; several with commas, or repeated."
+)
 @click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; may be repeated.")
 @click.option(
     "--from",

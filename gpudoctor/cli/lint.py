@@ -18,9 +18,12 @@ from gpudoctor.verdict import exit_code
 @click.command("lint", cls=Command)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
 @click.option(
-    "--only", multiple=True, metavar="ID", help="Only this check or family; several times for several."
+    "--only",
+    multiple=True,
+    metavar="ID",
+    help="Only this check or family; several with commas, or several times.",
 )
-@click.option("--skip", multiple=True, metavar="ID", help="All but this check or family.")
+@click.option("--skip", multiple=True, metavar="ID", help="All but this check or family; several likewise.")
 @click.option(
     "--format",
     "form",

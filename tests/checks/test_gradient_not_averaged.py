@@ -1289,7 +1289,8 @@ from torch.nn.parallel import DistributedDataParallel
 def train(model, batch, optimizer, teacher=None):
     loss = model(batch).mean()
     if teacher is not None:
-        loss = loss + teacher.module.feature(batch).mean()
+        with torch.no_grad():
+            loss = loss + teacher.module.feature(batch).mean()
     loss.backward()
     optimizer.step()
 
