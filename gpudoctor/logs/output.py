@@ -1,7 +1,7 @@
 """Which lines of a log a program printed of its own, and where what somebody pasted begins and ends."""
 
 import functools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from gpudoctor.logs.chains import Chains
 from gpudoctor.logs.cut_off import fragment
@@ -16,6 +16,8 @@ from gpudoctor.patterns import late_pattern
 
 WORDLESS = late_pattern(r"[\W_]*$")
 """A line without a letter or a number: a rule, or the dots of somebody who left something out."""
+PYTHON = late_pattern(r"\s*```py(?:thon3?)?\s*$")
+"""The mark above a block of Python's source."""
 NO_OUTPUT = (NOISE, CODE, LISTED, BACKTRACE)
 """What stands in a log and is nothing that its program prints of its own."""
 
@@ -34,6 +36,11 @@ class Output(Chains):
         mark, ends = self._blocks[at]
         # What stands above a block that somebody leads up to in words is no output of what stands in it.
         return mark if ends or leading_up(self.lines, mark) >= 0 else len(self.lines)
+
+    def in_python(self, place: int) -> bool:
+        """Return whether a line stands in a block that its mark calls Python, such as a notebook's cell."""
+        at = bisect_left(self._blocks, place, key=lambda mark: mark[0])
+        return at > 0 and PYTHON.match(self.lines[self._blocks[at - 1][0]].full) is not None
 
     @functools.cached_property
     def _blocks(self) -> list[tuple[int, bool]]:

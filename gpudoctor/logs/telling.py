@@ -4,7 +4,7 @@ import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.logs.foreign_lines import BACKTRACE, HELP, REASON
+from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, HELP, REASON
 from gpudoctor.logs.handling import Handling
 from gpudoctor.logs.line_kinds import (
     ALIVE,
@@ -41,6 +41,8 @@ class Telling(Handling):
         raised = self.around(line, place)
         if raised is not None and raised.frames:
             return False
+        if raised is None and CODE.search(line.text, 0, 400) and self.in_python(place):
+            return True
         # The last that was printed may be all that came: nothing tells that the process went on from that.
         informs = ALIVE.search(line.full) is not None and place < self._last_said and self.goes_on(line)
         informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)

@@ -260,3 +260,11 @@ def test_a_stack_of_glogs_alone_is_of_a_crash():
     )
     assert explain(row * 2).worst() is Severity.ERROR
     assert explain(row + TRAINED).worst() is None
+
+
+def test_a_cell_of_a_notebook_reports_no_error_its_output_does():
+    cell = '```python\nprint("RuntimeError: Found no NVIDIA driver on your system.")\nfit()\n```\n\n'
+    good = "".join(f"    epoch {n} loss 0.{9 - n}\n" for n in range(4))
+    assert explain(cell + good).worst() in (None, Severity.NOTE)
+    said = "    RuntimeError: Found no NVIDIA driver on your system.\n"
+    assert explain("```python\nfit()\n```\n\n" + said).worst() is Severity.ERROR
