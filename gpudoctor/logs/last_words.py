@@ -96,7 +96,12 @@ def said_why(judgement: Judgement, lines: Sequence[Line]) -> Ending | None:
     """Return why a worker left, in its own last words, where a launcher knows no more than its exit code."""
     cause = judgement.cause
     code = cause.seen[0].sighting.groups.get("code", "") if cause is not None else ""
-    if cause is None or judgement.doubt or not (code.isdigit() and 0 < int(code) < SIGNALLED):
+    if (
+        cause is None
+        or cause.check.family != "launch"
+        or judgement.doubt
+        or not (code.isdigit() and 0 < int(code) < SIGNALLED)
+    ):
         return None
     above = _said_above(judgement, lines)
     said = next(iter(telling(above, 1)), None)

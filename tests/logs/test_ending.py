@@ -589,3 +589,8 @@ def test_a_number_in_front_of_a_failure_may_be_whose_it_is_and_no_count():
     assert tells_of_failure("worker 0 failed")
     assert tells_of_failure("RPC agent for 0 encountered error")
     assert not tells_of_failure("all done, 0 failed")
+
+
+def test_a_data_loader_that_tells_of_its_worker_is_no_launcher():
+    lost = "RuntimeError: DataLoader worker (pid 28) exited unexpectedly with exit code 1. Details are lost due to multiprocessing."
+    assert explain(f"ERROR: batch 3 could not be made\n{lost}\n").findings[0].id == "dataloader-worker-killed"
