@@ -58,7 +58,7 @@ TEXT = Value(text="text")
 
 MAIN = re.compile(
     r"is_(?:local_|global_)?(?:main|master|chief|primary|root|leader)(?:_(?:process|rank|proc|node|worker))?|(?:main|master)_process"
-    r"|is_(?:global_)?(?:rank_?)?(?:zero|0)|rank_?(?:zero|0)"
+    r"|is_(?:global_)?(?:rank_?)?(?:zero|0)|rank_?(?:zero|0)|is_(?:world|local)_process_zero"
 )
 """What a test is called that holds on rank 0 alone."""
 

@@ -134,6 +134,8 @@ def _of_method(
         if frame.program.things[receiver.thing].type.startswith("torch.distributions."):
             drawn = from_data or (receiver.thing, HOLDS) in frame.program.heap
             return Value(Known.TENSOR, by_rank=by_rank, from_data=drawn)
+        if not arguments and (main := named_value(attribute)) is not None and main.sole is not None:
+            return main  # ``trainer.is_world_process_zero()``
         return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
     if kind == "loader" and attribute == "__call__":
         return receiver

@@ -1083,6 +1083,16 @@ if rank == 0:
     summary(net, input_size=(1, 3, 32, 32))  # <-
 dist.destroy_process_group()
 """,
+    """
+from transformers import Trainer, TrainingArguments
+
+def main(model, args: TrainingArguments, data):
+    trainer = Trainer(model=model, args=args, train_dataset=data)
+    trainer.train()
+    if trainer.is_world_process_zero():
+        trainer.save_model("out")
+        trainer.evaluate(data)  # <-
+""",
 ]
 FINE = [
     """
