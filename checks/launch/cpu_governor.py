@@ -36,7 +36,7 @@ SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 SLOW = ("powersave", "conservative", "userspace")
 SERVER = 4
 
-WHY = Fix("See why the kernel does not take tsc", "dmesg | grep -i -e tsc -e clocksource")
+WHY = Fix("See why the kernel does not take tsc", 'dmesg | grep -iE "tsc|clocksource"')
 TSC = Fix(
     "Take it for this boot, where the list has it; a kernel that found it unstable may be right",
     "cat /sys/devices/system/clocksource/clocksource0/available_clocksource; "

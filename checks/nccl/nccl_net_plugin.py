@@ -163,7 +163,7 @@ def _damaged(plugins: Plugins) -> Iterator[Finding]:
         message = f"{path} is no library (empty, cut off, or a text): NCCL cannot load it, and goes on with its own network code"
         fix = Fix(
             "Install it anew, or take it away",
-            f"ls -l {shlex.quote(path)}; head -c 100 {shlex.quote(path)} | cat -v",
+            f"ls -l {shlex.quote(path)}; head -c 100 {shlex.quote(path)} | cat -A",
         )
         yield check.found(message, severity=Severity.WARNING, fixes=[fix])
 

@@ -7,10 +7,12 @@ from msgspec.structs import replace
 
 from gpudoctor.logs.ending import Ending, telling
 from gpudoctor.logs.foreign_lines import CODE
+from gpudoctor.logs.handling import INFORMED
 from gpudoctor.logs.judgement import Judgement
 from gpudoctor.logs.line_kinds import MEASURE, NOISE, PROGRESS, SETTLED, reports_failure
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.restarts import LAUNCH
+from gpudoctor.logs.values import HARMLESS
 from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import Evidence, Finding, Fix
 from gpudoctor.patterns import late_pattern
@@ -24,13 +26,20 @@ LAST_WORDS = "the last that was printed above the launcher's words is quoted, an
 HERE = late_pattern(r"(?:127\.|::1$|localhost$)")
 """An address that only processes of the same machine have."""
 WORDS = late_pattern(r"[^\W\d_]{3}")
+CONNECTED = late_pattern(r"\bNCCL INFO\b|^\[(?:Gloo|c10d)\]")
+"""What NCCL, gloo and torch's store print as ranks connect."""
 REASON = late_pattern(
-    r"\b(?:not|no|cannot|can't|couldn't|must|needs?|requires?|required|missing|invalid|unknown|unless|too|fatal|stale|"
-    r"(?:has|have|found|got|with) 0|"
-    r"expect(?:s|ed)|overlaps?|duplicate|exceed(?:s|ed)?|without|only|errors?|fail(?:s|ed|ure)?)\b|\w(?:Error|Exception)\b",
+    r"\b(?:cannot|can ?not|can't|could not|couldn't|must|needs?|requires?|required(?! for\b)|invalid|unknown|"
+    r"unsupported|not (?:found|supported|allowed|available|given|divisible|enough|the same)|"
+    r"(?:has|have|is|are|does|do) not|no such|unless|fatal|stale|"
+    r"too (?:many|few|large|big|small|long|short|old|new|little|much)|overlaps?|duplicates?|"
+    r"exceed(?:s|ed)?|mismatch\w*|refus(?:es|ed|ing)|expect(?:s|ed) .{0,40}\b(?:got|not|found|but)|"
+    r"(?:has|have|found|got|with) 0|fail(?:s|ed|ure)?)\b|\berrors?: |\w(?:Error|Exception)\b",
     re.IGNORECASE,
 )
 """What a program says of why it leaves, as with `sys.exit("...")`; what only reports of its work holds none of it."""
+NO_REASON = (MEASURE, SETTLED, HARMLESS, CONNECTED)
+"""What a line that was printed before it holds, when the program only went about its work."""
 SIGNALLED = 126
 """Exit codes from here on are a shell's own, or tell of a signal."""
 
@@ -105,7 +114,7 @@ def said_why(judgement: Judgement, lines: Sequence[Line]) -> Ending | None:
         return None
     above = _said_above(judgement, lines)
     said = next(iter(telling(above, 1)), None)
-    if said is None or MEASURE.search(said.text, 0, 400) or SETTLED.search(said.text, 0, 400):
+    if said is None or INFORMED.search(said.full) or any(w.search(said.full, 0, 600) for w in NO_REASON):
         return None
     # What stands below it may be of another rank, which was still at work.
     below = above[above.index(said) + 1 :]

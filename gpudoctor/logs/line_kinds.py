@@ -99,6 +99,8 @@ NOISE = late_pattern(
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     # TensorFlow and XLA, below the error of an operation
     r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"
+    # torchrun's word of threads, above everything else
+    r"^Setting OMP_NUM_THREADS environment variable for each process|"
     # torchrun on Windows
     r"NOTE: Redirects are currently not supported|"
     r"^Try ['\"`]\w.{0,60}-h(?:elp)?['\"`]? for |"

@@ -427,6 +427,18 @@ def test_where_slurm_says_how_to_get_help_is_nothing_that_goes_on():
         ("the two splits overlap in 14 documents", "unrecognised-error"),
         ("rank 1 loads the engine", "child-failed"),
         ("batch 30 has no masked token, loss 0.31", "child-failed"),
+        ("config.yaml: no such key 'optim'", "unrecognised-error"),
+        (
+            "Setting OMP_NUM_THREADS environment variable for each process to be 1, tune it as needed.",
+            "child-failed",
+        ),
+        (
+            "[Gloo] Rank 1 is connected to 1 peer ranks. Expected number of connected peer ranks is : 1",
+            "child-failed",
+        ),
+        ("node3:77:77 [0] NCCL INFO NCCL_IB_DISABLE is not set", "child-failed"),
+        ("no checkpoint yet, starting from scratch without AMP", "child-failed"),
+        ("missing keys: [], unexpected keys: []", "child-failed"),
     ],
 )
 def test_the_words_with_which_a_worker_left_are_why_where_they_give_a_reason(said, id):
