@@ -28,7 +28,8 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
             parts += [facts] if facts else []
             rows.append((family, "broken" if errors else "suspect", ", ".join(parts)))
         elif facts or (family in LAYERS and snapshot.asked(NEEDS[family])):
-            rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
+            state = "unknown" if family == "hardware" and _others_alone(snapshot) else "ok"
+            rows.append((family, state, facts) if facts else (family, "unknown", _missing(family, snapshot)))
         elif here:
             rows.append((family, "ok", count(len(here), "note")))
     return rows
@@ -49,7 +50,7 @@ def _hardware(snapshot: Snapshot) -> str | None:
         memory = f", {whole_gib(host.memory_bytes)} of memory" if host.memory_bytes else ""
         machine = f"; {host.cpus_usable or host.cpus} CPUs{memory}"
     others = _others(pci)
-    if others and pci is not None and not pci.nvidia and not (gpus is not None and gpus.devices):
+    if _others_alone(snapshot):
         return f"{others}, not examined{machine}"
     machine = (f"; {others}, not examined" if others else "") + machine
     if gpus is not None and gpus.devices:
@@ -59,6 +60,13 @@ def _hardware(snapshot: Snapshot) -> str | None:
     if pci is not None:
         return "no NVIDIA GPU on the PCI bus" + machine
     return f"no GPU seen ({gpus.error or 'NVML lists none'}){machine}" if gpus is not None else None
+
+
+def _others_alone(snapshot: Snapshot) -> bool:
+    """Return whether all GPUs are of makers whose GPUs are not examined."""
+    gpus, pci = snapshot.get(Gpus), snapshot.get(Pci)
+    seen = gpus is not None and bool(gpus.devices)
+    return pci is not None and bool(_others(pci)) and not pci.nvidia and not seen
 
 
 def _others(pci: Pci | None) -> str:
