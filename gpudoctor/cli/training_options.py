@@ -38,7 +38,7 @@ OPTIONS = (
     click.option(
         "--batch-size", type=click.IntRange(1), metavar="N", help="Over all devices together; default: 64."
     ),
-    click.option("--epochs", type=click.IntRange(1), metavar="N", help="Default: 2."),
+    click.option("--epochs", type=click.IntRange(1), metavar="N", help="Default: 3."),
     click.option(
         "--backend", metavar="NAME", help="Of ddp and average; default: nccl on GPUs, gloo without."
     ),

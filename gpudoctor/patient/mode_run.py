@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 OLDEST = 1, 13  # has all that is called here, and is the oldest that was tried
-DEFAULT_EPOCHS = 2
+DEFAULT_EPOCHS = 3
 SETS = ("mnist", "fashion-mnist", "cifar10")
 MODELS = ("net", "lenet", "resnet18", "resnet50")
 SMALL = ("net", "lenet")

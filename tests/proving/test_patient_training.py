@@ -291,7 +291,7 @@ LOST = """            if say.__name__ != "<lambda>" and epoch == epochs[-1] and 
 def test_an_accuracy_that_is_not_that_of_one_device_is_wrong(mode: str, ranks: int, tmp_path: Path) -> None:
     """The first steps are right, and what the mode's own training, which tells its steps, has learnt is lost."""
     text = training_script(mode)
-    for old, new in [("ENOUGH = 6000", "ENOUGH = 640"), ("DEFAULT_EPOCHS = 2", "DEFAULT_EPOCHS = 1")]:
+    for old, new in [("ENOUGH = 6000", "ENOUGH = 640"), ("DEFAULT_EPOCHS = 3", "DEFAULT_EPOCHS = 1")]:
         text = replaced(text, old, new)
     text = replaced(text, "            losses.append(loss)  #", f"{LOST}            losses.append(loss)  #")
     done = run(text, tmp_path, *FEW, "--limit", "1920", ranks=ranks)
@@ -330,7 +330,7 @@ def test_ddp_is_resumed_from_a_checkpoint(tmp_path: Path) -> None:
 def test_untrained_network_knows_nothing_and_nan_does_not_pass(tmp_path: Path) -> None:
     text = replaced(training_script("single"), "RATE, MOMENTUM = 0.05, 0.9", "RATE, MOMENTUM = 1e30, 0.9")
     text = replaced(text, "ENOUGH = 6000", "ENOUGH = 640")
-    text = replaced(text, "DEFAULT_EPOCHS = 2", "DEFAULT_EPOCHS = 1")
+    text = replaced(text, "DEFAULT_EPOCHS = 3", "DEFAULT_EPOCHS = 1")
     done = run(text, tmp_path, *FEW)
     assert done.code == 1
     result = done.one("result")
