@@ -61,7 +61,7 @@ check = Check(
         # ldd of one of the wheels' libraries: a toolkit's copy came first
         Symptom(
             r"\blib(?:nvJitLink|cudart|cublas(?:Lt)?|cusparse|cusolver|cufft|curand|cudnn\w{0,12}|nccl)\.so\.\d{1,2} => "
-            r"(?P<library>/(?:usr|opt)/\S{0,40}\bcuda\b\S{1,120})",
+            r"(?P<library>/(?!\S{0,200}-packages/)\S{0,60}\bcuda\b\S{1,120})",
             near=r"site-packages/(?:torch|nvidia)/|dist-packages/(?:torch|nvidia)/",
         ),
         r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
