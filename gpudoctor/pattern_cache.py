@@ -76,16 +76,19 @@ def keep() -> None:
     """Write what is new in one step, so that of two that write at once one is whole; a disk that refuses is fine."""
     if _kept.file is None or not _kept.new:
         return
+    new = {}
     for name, made in _kept.new.items():
         with contextlib.suppress(Exception):  # another Python's compiler
             parts = _taken_apart(made.pattern, int(name.partition(" ")[0]))
             if _put_together(made.pattern, parts) == made:
-                _kept.parts[name] = parts
+                new[name] = parts
+    if not new:
+        return  # this Python's compiler is another one: each run would write the file
     from msgspec import msgpack
 
-    packed = msgpack.encode(_kept.parts)
+    packed = msgpack.encode(_kept.parts | new)
     if len(packed) >= MOST_BYTES:  # with those of older versions: begin anew
-        packed = msgpack.encode({name: _kept.parts[name] for name in _kept.new if name in _kept.parts})
+        packed = msgpack.encode(new)
     beside = _kept.file.with_name(_kept.file.name + os.urandom(6).hex())
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)

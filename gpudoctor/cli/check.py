@@ -20,7 +20,7 @@ from gpudoctor.registry import Registry
 @click.option(
     "--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; several with commas, or repeated."
 )
-@click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; may be repeated.")
+@click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; several likewise.")
 @click.option(
     "--from",
     "source",
