@@ -41,6 +41,8 @@ check = Check(
         r"(?P<missing>CUDA) was not found on the system, please set the CUDA_HOME",
         r"(?P<missing>nvcc) not found at '|No such file or directory: '[^']{0,200}/(?P<compiler>nvcc)'",
         r"\b(?P<missing>nvcc): (?:command )?not found",
+        r"was requested, but (?P<missing>nvcc) was not found",  # setup.py of apex and its kin
+        r"ninja: build stopped: subcommand failed",
         r"Error building extension '(?P<extension>[\w.-]+)'",
         r"Error compiling objects for extension",
         Symptom(

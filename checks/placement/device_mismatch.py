@@ -80,6 +80,7 @@ check = Check(
         rf"[Ee]xpected (object of )?type {CPU} but (found|got)( type)? {CUDA}",
         rf"to have the same type as .{{1,80}}; but type ({CUDA} does not equal {CPU}|{CPU} does not equal {CUDA})",
         r"(arguments|tensors) are (located )?on different GPUs",
+        r"[Tt]ensor was not on the same device as the first tensor",
         r"is on (?P<device>\w+)(:\d+)?, but expected (it|them) to be on (?P<other>\w+)",
         r"tensors are not at the same device, found input tensor at (?P<device>[\w:]+)",
         r"indices should be either (on cpu or )?on the same device as the indexed tensor",

@@ -11,6 +11,7 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "RuntimeError: A tensor was not on the same device as the first tensor": MESSAGE,
     "RuntimeError: Function AddmmBackward returned an invalid gradient at index 2 - expected type torch.cuda.FloatTensor but got torch.FloatTensor": MESSAGE,
     "RuntimeError: Function CatBackward returned an invalid gradient at index 1 - expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
     "RuntimeError: Function AddBackward0 returned an invalid gradient at index 1 - expected device cuda:1 but got cuda:0": MESSAGE

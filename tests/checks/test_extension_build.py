@@ -2,6 +2,8 @@
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    "RuntimeError: apex was requested, but nvcc was not found.": "an extension could not be compiled here: nvcc is missing",
+    "ninja: build stopped: subcommand failed.": MESSAGE,
     'utils.cu(29): error: identifier "sqrt<int, (int)0> " is undefined in device code': "an extension could not be compiled here",
     'error: Microsoft Visual C++ 14.0 or greater is required. Get it with "Microsoft C++ Build Tools"': "an extension could not be compiled here: Microsoft Visual C++ is missing",
     "subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.": "an extension could not be compiled here: cl is missing",
@@ -45,6 +47,7 @@ EXAMPLES = {
     + ": it needs CUDA 11.7 or later",
 }
 NOT_THIS = [
+    "ninja: no work to do.",
     'utils.cu(29): warning #177-D: variable "x" was declared but never referenced',
     'cupy.cuda.compiler.CompileException: /tmp/tmp1/kern.cu(3): error: identifier "a" is undefined\n\n1 error detected in the compilation of "/tmp/tmp1/kern.cu".',
     "/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory",
