@@ -88,6 +88,10 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
         (rf"NVRM: The NVIDIA GPU {PLACE}.{{0,80}}fallen off the bus", _event("xid", code=79)),
         (r"NVRM: fallen off the bus and is not responding to commands", _event("xid", code=79)),
         (
+            rf"NVRM: (?:GPU {PLACE}:? )?.{{0,80}}(?:Cannot initialize GSP firmware RM|failed to wait for GFW_BOOT)",
+            _event("gsp"),
+        ),
+        (
             (
                 rf"NVRM: (?:GPU {PLACE}: )?.{{0,80}}(?:RmInitAdapter failed|rm_init_adapter failed|"
                 r"probe routine (?:failed|was not called)|I/O region assigned to your NVIDIA device is invalid|"
@@ -104,6 +108,7 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
             _event("gsp"),
         ),
         (rf"\bnvidia {PLACE}: .{{0,60}}IO_PAGE_FAULT", _event("iommu")),
+        (rf"AMD-Vi: Event logged \[IO_PAGE_FAULT device={PLACE}", _event("iommu")),
         (
             rf"DMAR: \[DMA (?:Read|Write)[^\]]*\] Request device \[?{PLACE}\]?.{{0,80}}fault",
             _event("iommu"),

@@ -192,6 +192,11 @@ def test_which_checks_know_a_machine(id, expected, registry):
 @pytest.mark.parametrize(
     ("words", "id"),
     [
+        (
+            "[9.1] NVRM: kgspWaitForGfwBootOk_TU102: failed to wait for GFW_BOOT: (progress 0x4)",
+            "gsp-firmware",
+        ),
+        ("[9.1] NVRM: GPU 0000:01:00.0: RmInitAdapter: Cannot initialize GSP firmware RM", "gsp-firmware"),
         ("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable", "gpu-busy"),
         ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "gpu-ecc-error"),
         ("Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.", "gpu-fell-off-bus"),
@@ -209,3 +214,72 @@ def test_what_no_fact_of_another_moment_denies(words, id, examined):
     block = BLOCK.format(build="cu121")
     assert examined(block).findings == []
     assert id in {f.id for f in examined(f"{block}\n{words}\n").findings if f.severity is not Severity.NOTE}
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        ('level=INFO msg="driver library libcuda.so.1" error="cuInit err: 802"', "fabric-manager-down"),
+        ("warn: cuda driver error 802 while looking for devices", "fabric-manager-down"),
+        ("cuda driver library init failure: 999", "cuda-init-failed"),
+        ("error looking up devices: cuInit err: 803", "driver-library-mismatch"),
+        ("cudart init failure: 35", "cuda-driver-too-old"),
+        ("The box holds four GPUs and since Monday nvidia-smi lists only three.", "gpu-missing"),
+        ("torch.cuda.device_count() returns 1 instead of 4", "gpu-missing"),
+        ("Only 7 of the 8 cards are detected.", "gpu-missing"),
+        ("conda gave me pytorch-cpu, and torch.cuda.is_available() is False", "torch-cpu-build"),
+    ],
+)  # fmt: skip
+def test_as_other_programs_and_people_put_it(words, id, examined):
+    assert id in {f.id for f in examined(words + "\n").findings if f.severity is Severity.ERROR}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "There are 8 GPUs here, and nvidia-smi shows 8 GPUs.",
+        "With 4 GPUs the step takes 2 s; torch reports 3 warnings.",
+        "I set CUDA_VISIBLE_DEVICES=0, and torch sees 1 of 4 GPUs, as it should.",
+        "nvidia-smi shows 2 processes on each of the 8 GPUs",
+    ],
+)
+def test_numbers_of_gpus_that_are_right(words, examined):
+    report = examined(f"{words}\nRANK=0\nWORLD_SIZE=1\nMASTER_ADDR=10.0.0.1\n")
+    assert "gpu-missing" not in {f.id for f in report.findings}
+
+
+def test_a_registration_without_memory_beside_the_limit(examined):
+    told = (
+        "n1:7:9 [0] ibvwrap.cc:11 NCCL WARN Call to ibv_create_qp failed with error Cannot allocate memory\n"
+        "Max locked memory         65536                65536                bytes\n"
+    )
+    assert "memlock-limit" in {f.id for f in examined(told).findings if f.severity is Severity.ERROR}
+    enough = told.replace("65536                65536", "unlimited            unlimited")
+    assert "memlock-limit" not in {f.id for f in examined(enough).findings}
+
+
+def test_a_size_in_a_sentence_denies_that_shared_memory_is_small(examined):
+    died = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error.\n"
+    assert "shm-too-small" in {f.id for f in examined(died).findings}
+    report = examined(died + "\nThe machine has 512 GB, and /dev/shm is 251G, nearly empty.\n")
+    assert "shm-too-small" not in {f.id for f in report.findings}
+
+
+def test_a_crawl_between_gpus(examined):
+    matrix = (
+        "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1\n"
+        "     0 911.90   0.02\n     1   0.03 913.07\n"
+    )
+    assert [f.id for f in examined(matrix).findings] == ["p2p-corruption"]
+    assert examined(matrix.replace("0.02", "25.1").replace("0.03", "25.2")).findings == []
+
+
+def test_detectron2_compiled_for_another_gpu(examined):
+    listed = (
+        "detectron2              0.6 @/opt/detectron2\ndetectron2 arch flags   {flags}\n"
+        "PyTorch                 1.11.0 @/opt/env/lib/python3.9/site-packages/torch\n"
+        "PyTorch debug build     False\nGPU available           True\n"
+        "GPU 0                   NVIDIA A40 (arch=8.6)\n"
+    )
+    assert [f.id for f in examined(listed.format(flags="7.0, 7.5")).findings] == ["gpu-arch-unsupported"]
+    assert examined(listed.format(flags="7.0, 8.0")).findings == []

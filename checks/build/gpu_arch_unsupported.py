@@ -32,13 +32,19 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, listed
-from gpudoctor.facts import Distributions, Gpus, Python, Torch, capability_of, left_out
+from gpudoctor.facts import Distributions, Extensions, Gpus, Python, Torch, capability_of, left_out
 
 ARCHITECTURE = re.compile(r"(?P<kind>sm|compute)_(?P<major>\d+)(?P<minor>\d)(?P<suffix>[af]?)")
 OLD = (7, 5)
 """Wheels for CUDA 13 begin here; those for CUDA 12.6 are the last ones with older GPUs."""
 
 NAME = r"(?P<name>[A-Za-z][\w /()-]{2,60}?)"
+EXTENSION = Fix(
+    "An extension: compile it for the GPUs that are here, such as A100 and H100",
+    'TORCH_CUDA_ARCH_LIST="8.0;9.0" python -m pip install --no-build-isolation --no-cache-dir '
+    "--force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where other GPUs are supported",
@@ -86,11 +92,7 @@ check = Check(
             "A GPU that newer wheels leave out (Maxwell, Pascal, Volta): take the wheel for CUDA 12.6",
             "python -m pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cu126",
         ),
-        Fix(
-            "An extension: compile it for the GPUs that are here, such as A100 and H100",
-            'TORCH_CUDA_ARCH_LIST="8.0;9.0" python -m pip install --no-build-isolation --no-cache-dir '
-            "--force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
-        ),
+        EXTENSION,
         Fix(
             "flash-attn has variables of its own, and takes a prebuilt wheel unless it is told to build",
             'FLASH_ATTENTION_FORCE_BUILD=TRUE FLASH_ATTN_CUDA_ARCHS="80;90" python -m pip install '
@@ -107,7 +109,11 @@ check = Check(
 
 @check.environment
 def environment(
-    torch: Torch, gpus: Gpus | None, python: Python | None, distributions: Distributions | None
+    torch: Torch,
+    gpus: Gpus | None,
+    python: Python | None,
+    distributions: Distributions | None,
+    extensions: Extensions | None,
 ) -> Iterator[Finding]:
     """The build has neither machine code nor PTX for a GPU that it sees."""
     if torch.cuda is None or torch.hip or not torch.imported:
@@ -119,6 +125,9 @@ def environment(
     if not cards and gpus is None and torch.cuda_available is not False:
         raise CannotTell("which GPUs torch sees is not known")
     if not cards:
+        return
+    if lacking := _beside(extensions, known):
+        yield lacking
         return
     said = [text for text in torch.warnings if "not compatible with the current PyTorch installation" in text]
     if said and known and not torch.arch_list:
@@ -147,6 +156,20 @@ def environment(
         evidence=[Evidence(" ".join(torch.arch_list), "torch.cuda.get_arch_list()")],
         fixes=[_install(own, python or Python(), distributions)],
     )
+
+
+def _beside(extensions: Extensions | None, known: list[tuple[str, tuple[int, int]]]) -> Finding | None:
+    """Find a library whose own kernels were compiled for none of the GPUs that are here."""
+    for one in extensions.each if extensions is not None else []:
+        left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in one.architectures)]
+        if left_out and one.architectures:
+            name, own = left_out[0]
+            message = (
+                f"{name or 'a GPU'} has compute capability {own[0]}.{own[1]}, and {one.name} was compiled here for "
+                f"{' '.join(one.architectures)} alone: its own kernels fail, or give wrong results"
+            )
+            return check.found(message, fixes=[EXTENSION])
+    return None
 
 
 def _told(

@@ -50,6 +50,11 @@ check = Check(
         r"\bPyTorch \S+ with CUDA \d+ \(you have \d[\w.]*\+cpu\)",  # xFormers
         # YOLO's programs were told to use a GPU
         Symptom(r"Invalid CUDA 'device=[^']{0,40}' requested", near=r"\btorch-\d\S{1,20}\+cpu\b"),
+        # as people put it
+        Symptom(
+            r"\bpytorch-cpu\b|\bcpuonly\b|\b[Cc][Pp][Uu](?:[- ]only)? (?:version|build|wheel|variant|edition) of (?:[Pp]y)?[Tt]orch",
+            near=r"is_available\(\)\W.{0,60}\bFalse\b|CUDA (?:is )?not available|CUDA is unavailable",
+        ),
         r"Could not run 'aten::empty(_strided|\.memory_format)?' with arguments from the 'CUDA' backend",
     ],
     message="this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",
@@ -80,7 +85,13 @@ def environment(
     """A torch without CUDA stands beside NVIDIA hardware."""
     if not torch.imported or torch.version is None:
         raise CannotTell("torch was not imported, so what it was built for is not known")
-    if torch.cuda or torch.hip or torch.xla or "+xpu" in torch.version or (host and host.system == "Darwin"):
+    if (
+        torch.cuda is not None
+        or torch.hip
+        or torch.xla
+        or "+xpu" in torch.version
+        or (host and host.system == "Darwin")
+    ):
         return
     hardware = _hardware(pci, gpus)
     if hardware is None and pci is None and gpus is None and driver is not None and driver.version:

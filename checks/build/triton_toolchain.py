@@ -61,7 +61,9 @@ check = Check(
     "miss it",
     symptoms=[
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
-        r"fatal error: (?P<header>Python\.h): No such file",
+        r"error: (?P<header>Python\.h): No such file",
+        r"fatal error: '(?P<header>Python\.h)' file not found",
+        r"Cannot open include file: '(?P<header>Python\.h)'",
         r"No working (?P<compiler>C\+\+ compiler) found in ",
         r"RuntimeError: Compiler: (?P<compiler>\S{1,200}) is not found\.",
         r"CppCompileError: C\+\+ compile error",

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Cuda, Distributions, Driver, Gpus, Host, Python, Torch
+from gpudoctor.wordings import CUDA_START
 
 # The wheels that run on every driver of the same major version.
 WHEELS = {13: "cu130", 12: "cu126", 11: "cu118"}
@@ -83,6 +84,7 @@ check = Check(
         r"provided PTX was compiled with an unsupported toolchain|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
         r"Unsupported \.version (?P<ptx>[\d.]+); current version is '[\d.]+'",
         r"NVRM: installed in this system is not supported by the",
+        rf"{CUDA_START}35\b",
         r"NVIDIA driver's CUDA version is (?P<cuda>[\d.]+) which is older than",
     ],
     fixes=[WHEEL, DRIVER, COMPATIBILITY],

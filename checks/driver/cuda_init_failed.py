@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci, Torch
+from gpudoctor.wordings import CUDA_START
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -159,6 +160,7 @@ check = Check(
         r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",
         r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_(?:UNKNOWN|NOT_INITIALIZED|OPERATING_SYSTEM|NOT_PERMITTED)|unknown error)",
         r"\bcuInit\(0?\)(?: returned |=)(?P<code>3|34|304|804|805|999)\b",
+        Symptom(rf"{CUDA_START}(?P<code>3|30|34|36|304|80[0145679]|999)\b", unless=FORKED),
         # deviceQuery and people's own programs
         Symptom(
             r"cudaGetDeviceCount\b(?:\(\))?.{0,20}?(?:returned|failed with|error)[\w :=]{1,12}?\b"

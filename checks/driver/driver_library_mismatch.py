@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Cuda, Driver, Gpus
+from gpudoctor.wordings import CUDA_START
 
 VERSION = r"\d+\.[\d.]*\d"
 NVML_MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH
@@ -49,6 +50,7 @@ check = Check(
         rf"API mismatch: the client has (?:the )?version (?P<client>{VERSION})",
         r"system has unsupported display driver / cuda driver combination",
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
+        rf"{CUDA_START}803\b",
         rf"kernel version (?P<module>{VERSION}) does not match DSO version (?P<client>{VERSION})",
     ],
     message="the driver's libraries[ (<client>)] and its loaded kernel module[ (<module>)] are of different versions: no "

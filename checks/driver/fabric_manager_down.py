@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, joined
 from gpudoctor.facts import Cuda, Fabric, Gpus, Pci, Torch
+from gpudoctor.wordings import CUDA_START
 
 SYSTEM_NOT_READY = 802
 # What the service says where there is no NVSwitch to manage; on B200 it misses its subnet manager then.
@@ -41,6 +42,7 @@ check = Check(
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
         r"cudaGet\w{4,30} returned 802\b|CUDA [Ee]rror:? 802\b",
+        rf"{CUDA_START}802\b",
         # as people put it
         r"\bCUDA\b.{0,60}\b802\b.{0,12}\berror\b|\bCUDA\b.{0,60}\berror\b.{0,12}\b802\b",
         (

@@ -29,12 +29,15 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting,
 from gpudoctor.facts import Driver, Gpus, KernelLog
 
 SILENT = (119, 120)
+UNSTARTED = ("Cannot initialize GSP", "failed to wait for GFW_BOOT")
+"""What the driver says where it never came to run."""
 
 check = Check(
     severity=Severity.WARNING,
     otherwise="an error where the driver could not start it, or the kernel log has its Xid and NVML does not say that it is over",
     symptoms=[
-        r"\bRmInitAdapter: Cannot initialize (?P<firmware>GSP) firmware RM",
+        r"\bCannot initialize (?P<firmware>GSP) firmware RM",
+        r"failed to wait for (?P<firmware>GFW)_BOOT",
         r"loading \S{0,80}/(?P<firmware>gsp_\w{1,20}\.bin) failed with error",
         # with its Xid in the same line it is gpu-xid
         r"^(?!.*\bXid \().*\bTimeout (?:waiting for RPC|after \d+s of waiting for RPC response) from (?:GPU\d+ )?GSP\b",
@@ -87,6 +90,13 @@ def environment(gpus: Gpus | None, log: KernelLog | None, driver: Driver | None)
     code = f" (Xid {events[0].code})" if events[0].code else ""
     on = gpus is None or any(gpu.gsp_firmware is not False for gpu in gpus.devices)
     closed = driver is not None and driver.loaded and "Open Kernel Module" not in driver.description
+    unstarted = [event for event in events if any(words in event.text for words in UNSTARTED)]
+    if unstarted and len(unstarted) == len(events):
+        on_it = f" of the GPU at {joined(dict.fromkeys(named))}" if named else ""
+        message = f"the driver could not start the firmware{on_it} (GSP): it cannot use that GPU"
+        evidence = [event.text for event in events]
+        yield check.found(message, severity=Severity.ERROR, evidence=evidence, fixes=check.fixes)
+        return
     message = f"the firmware of the GPU at {where} stopped answering the driver{code}: what runs there hangs"
     fixes = [*check.fixes, *([WITHOUT] if on and closed else [])]
     severity = Severity.ERROR if events[0].code and not _over(named, gpus) else None

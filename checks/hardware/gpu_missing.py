@@ -97,6 +97,15 @@ BACK = Fix(
     Kind.ADMIN,
 )
 
+WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+NUMBER = rf"(?:\d{{1,2}}|{'|'.join(WORDS)})"
+COUNTERS = (
+    r"nvidia-smi|\b(?:[Pp]y)?[Tt]orch\b|device_count\(\)|\bNVML\b|\b[Oo]llama\b|\bvLLM\b|\bthe driver\b"
+)
+COUNTS = r"(?:shows?|sees?|lists?|finds?|detects?|reports?|recogni[sz]es?|displays?|returns?|(?:show|see|list|find|detect|report)ing)"
+CARDS = r"(?:GPUs?|gpus?|cards?|devices?)"
+HIDDEN = r"VISIBLE_DEVICES|--gpus|\bMIG\b"
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
@@ -107,7 +116,23 @@ check = Check(
             # older drivers name no GPU, but for its minor number
             r"NVRM: (?:GPU (?P<bus>[\da-fA-F:.]{7,16}): )?(?:RmInitAdapter|rm_init_adapter) failed"
             r"(?: for device bearing minor number (?P<minor>\d{1,3}))?",
-            unless=r"Cannot initialize GSP|gsp_\w+\.bin|open kernel modules|fallen off the bus|already bound to nouveau",
+            unless=r"Cannot initialize GSP|GFW_BOOT|gsp_\w+\.bin|open kernel modules|fallen off the bus|already bound to nouveau",
+        ),
+        # as people put it
+        Symptom(
+            rf"(?P<counter>{COUNTERS})[^.;\n]{{0,40}}?\b{COUNTS}(?: me)?(?: only| just)? (?P<seen>{NUMBER})(?: {CARDS})?"
+            rf"(?:,? (?:out )?of|,? instead of|,? rather than|, not)(?: the| my| our| all)?(?: the)? (?P<all>{NUMBER})\b",
+            unless=HIDDEN,
+        ),
+        Symptom(
+            rf"\b(?P<all>{NUMBER})(?: ?x)? (?:[\w-]{{1,12}} ){{0,4}}{CARDS}\b[^.;\n]{{0,100}}?(?P<counter>{COUNTERS})[^.;\n]{{0,30}}?"
+            rf"\b{COUNTS}(?: me)?(?: only| just)? (?P<seen>{NUMBER})\b(?! (?:times|processes|seconds|errors|%|MiB))",
+            unless=HIDDEN,
+        ),
+        Symptom(
+            rf"\b[Oo]nly (?P<seen>{NUMBER}) (?:out )?of (?:the |my |our )?(?P<all>{NUMBER}) (?:[\w-]{{1,12}} ){{0,2}}{CARDS} "
+            r"(?:is|are|was|were|gets?|can be)\b.{0,30}(?P<counter>visible|detected|recogni[sz]ed|shown|found|listed|seen)",
+            unless=HIDDEN,
         ),
     ],
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
@@ -120,6 +145,13 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say who counts fewer, or which GPU did not start."""
     groups = sighting.groups
+    if "seen" in groups:
+        seen, of = _number(groups["seen"]), _number(groups["all"])
+        if seen < of:
+            yield check.found(
+                f"{count(seen, 'GPU')} of {of} {'is' if seen == 1 else 'are'} seen: compare what each layer counts"
+            )
+        return
     if "set" in groups:
         message = f"Slurm counts {groups['here']} of the {groups['set']} GPUs that the node is said to have, and gives it no jobs"
     else:
@@ -170,6 +202,10 @@ def environment(
             or _torch(gpus, cuda, torch, variables)
         )
     yield from found
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else WORDS.index(text.lower()) + 1
 
 
 def _none_listed(pci: Pci | None, gpus: Gpus) -> list[Finding]:

@@ -25,7 +25,7 @@ translate. `sudo dmesg | grep -iE 'IO_PAGE_FAULT|DMAR'` shows transfers that wer
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, listed
 from gpudoctor.facts import Gpus, KernelLog, Pci, over_pcie
 
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -59,8 +59,15 @@ check = Check(
 
 
 @check.environment
-def environment(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> Iterator[Finding]:
-    """Several GPUs that send to each other over PCIe are in groups that translate."""
+def environment(pci: Pci | None, gpus: Gpus | None, log: KernelLog | None) -> Iterator[Finding]:
+    """Several GPUs that send to each other over PCIe are in groups that translate, or transfers of them were refused."""
+    if pci is None or not any(card.iommu for card in pci.usable):
+        refused = _refused(pci, gpus, log)
+        if refused:
+            yield from refused
+            return
+    if pci is None:
+        raise CannotTell("the PCI bus could not be read")
     cards = [card for card in pci.usable if card.iommu]
     if len(pci.usable) > 1 and not cards and gpus is None:
         raise CannotTell("NVML could not be asked, and no IOMMU group is known")
@@ -82,3 +89,21 @@ def environment(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> Iterator[
     ]
     evidence += [Evidence(e.text, log.source if log else None) for e in faults[:2]]
     yield check.found(message, severity=Severity.ERROR if faults else None, evidence=evidence)
+
+
+def _refused(pci: Pci | None, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]:
+    """Find transfers of GPUs that the IOMMU refused, where nothing tells of its groups: it translates, or would not."""
+    known = {card.address for card in pci.gpus} if pci else set()
+    known |= {gpu.pci_address for gpu in gpus.devices} if gpus else set()
+    faults = [
+        e for e in (log.of("iommu") if log else []) if e.pci_address in known or e.text.startswith("nvidia ")
+    ]
+    if not faults or (gpus is not None and len(gpus.devices) > 1 and not over_pcie(gpus)):
+        return []
+    places = listed(list(dict.fromkeys(e.pci_address for e in faults)), 4)
+    message = (
+        f"the IOMMU translates what GPUs send to each other, and refused {count(sum(e.count for e in faults), 'transfer')} "
+        f"of {places}: peer copies hang, or arrive wrong"
+    )
+    evidence = [Evidence(e.text, log.source if log else None) for e in faults[:2]]
+    return [check.found(message, severity=Severity.ERROR, evidence=evidence)]

@@ -33,6 +33,9 @@ from gpudoctor.facts import Measurements, PeerCopy
 ZEROS = r"tensor\(\[0\.(?:, *0\.){0,20}\], device='cuda:[1-9]\d?'\)"
 NVIDIA = r"nvidia|NVRM|NCCL|[Cc]uda|CUDA"
 
+CRAWLS = 0.5
+"""GB/s. One lane of PCIe 3 carries 0.98."""
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -108,6 +111,16 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
             "GPUs hangs"
         )
         yield check.found(message, evidence=[_words(copy) for copy in hung[:16]])
+    elif slow := [
+        copy for copy in measurements.copies if copy.peer_access and 0 < (copy.speed or 0) < CRAWLS
+    ]:
+        first = slow[0]
+        more = f", and {count(len(slow) - 1, 'more pair')} no faster" if len(slow) > 1 else ""
+        message = (
+            f"GPU {first.source} sends to GPU {first.target} with peer access, and {first.speed:.2f} GB/s arrive{more}: "
+            "something between them redirects the transfers, and collectives crawl, hang or come out wrong"
+        )
+        yield check.found(message, evidence=[_words(copy) for copy in slow[:16]])
     elif why := next((copy.error for copy in measurements.copies if copy.error), None):
         raise CannotTell(f"not all copies between GPUs came to their end: {why}")
     elif why := measurements.why("copies between GPUs"):
@@ -117,5 +130,6 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
 
 
 def _words(copy: PeerCopy) -> str:
-    said = copy.error or f"{copy.wrong_elements} of {copy.checked_elements} wrong, {copy.sample}"
+    slow = f"{copy.speed:.2f} GB/s" if copy.speed is not None and copy.wrong_elements is None else ""
+    said = copy.error or slow or f"{copy.wrong_elements} of {copy.checked_elements} wrong, {copy.sample}"
     return f"GPU {copy.source} -> GPU {copy.target}: {said}"

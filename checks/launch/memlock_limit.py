@@ -64,13 +64,20 @@ check = Check(
 @check.environment
 def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterator[Finding]:
     """There are RDMA devices, and the limit on locked memory is finite."""
-    if not host.rdma:
+    if not host.rdma and not host.lock_refused:
         return
     limit = host.limits.get("memlock")
     if limit is None:
         raise CannotTell("the limit on locked memory (ulimit -l) is not known")
     enough = min(ENOUGH, host.memory_bytes // 2) if host.memory_bytes else ENOUGH
     if limit.soft is None or limit.soft >= enough or (gpus is not None and not gpus.devices):
+        return
+    if host.lock_refused:
+        message = (
+            f"a process may lock {byte_size(limit.soft)} of memory, and {host.lock_refused} got none for the RDMA adapter: "
+            "NCCL locks more, and fails or falls back to TCP"
+        )
+        yield check.found(message, severity=Severity.ERROR, fixes=_fixes(host, launch))
         return
     names = ", ".join(list(host.rdma)[:3])
     message = (

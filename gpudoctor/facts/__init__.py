@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile, parsed_version
     from gpudoctor.facts.driver import DeviceNode, Driver
     from gpudoctor.facts.evidence import Code, Given, GivenFile, GivenKind, Log, Run, Silence, SourceLine
+    from gpudoctor.facts.extensions import Extension, Extensions
     from gpudoctor.facts.fabric import Fabric
     from gpudoctor.facts.firewall import Filter, Firewall, Rule
     from gpudoctor.facts.gpu import Gpu, GpuProcess, NvLink, RemappedRows
@@ -184,6 +185,7 @@ NAMES = {
     "distributions": "Distribution Distributions WheelFile parsed_version",
     "driver": "DeviceNode Driver",
     "evidence": "Code Given GivenFile GivenKind Log Run Silence SourceLine",
+    "extensions": "Extension Extensions",
     "fabric": "Fabric",
     "firewall": "Filter Firewall Rule",
     "gpu_models": "Expected GpuModel gpu_model pcie_speed",

@@ -69,6 +69,8 @@ class Host(Struct, frozen=True, kw_only=True):
     rdma: dict[str, str] = {}
     """RDMA devices (``/sys/class/infiniband``), each with the link layer of its active port: ``InfiniBand``,
     ``Ethernet``, ``Unspecified``; empty where none is active."""
+    lock_refused: str = ""
+    """The call of an RDMA adapter's library that a text shows to have got no memory, such as ``ibv_reg_mr``."""
     uptime_seconds: float | None = None
     core_pattern: str = ""
     """Where core dumps go (``kernel.core_pattern``)."""

@@ -7,6 +7,7 @@ from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
+from gpudoctor.facts.extensions import Extensions
 from gpudoctor.facts.kubernetes import Kubernetes
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.nccl_start import NcclStart
@@ -35,6 +36,7 @@ PASTED: dict[str, type[Struct]] = {
     "container_start": ContainerStart,
     "nccl_start": NcclStart,
     "kubernetes": Kubernetes,
+    "extensions": Extensions,
 }
 """Topics that are read of other tools' output alone."""
 

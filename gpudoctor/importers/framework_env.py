@@ -27,6 +27,10 @@ _PLATFORM = re.compile(
 _RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
 _FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
 _CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
+# mmcv's and mmengine's dictionary in one piece: "OrderedDict([('sys.platform', 'linux'), ('CUDA available', True), …"
+_PAIR = re.compile(
+    r"\('(?P<key>[^'\n]{1,60})', (?:'(?P<text>(?:[^'\\]|\\.){0,4000})'|(?P<word>True|False|\d{1,6}))\)"
+)
 _ARCH = re.compile(r" \(arch=(?P<capability>\d{1,2}\.\d)\)")
 # vLLM, before collect_env: one line, or since 0.7 a line for each device
 _DIFFERENT = "Detected different devices in the system:"
@@ -41,7 +45,7 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
     """
     fields: dict[str, str] = {}
     runtime, architectures = None, list[str]()
-    for line in rows:
+    for line in _spread(rows):
         row = _LOGGED.sub("", line) if line.startswith("20") else line
         if match := _FIELD.match(row):
             fields.setdefault(match["key"], match["value"].strip().rstrip(",}").strip("'\""))
@@ -77,6 +81,19 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
         "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
         "host": _host(fields.get("Platform", "")),
     }
+
+
+def _spread(rows: Iterable[str]) -> Iterable[str]:
+    """Yield the lines, and of a dictionary each pair as a line."""
+    for line in rows:
+        if "OrderedDict([" in line[:200]:
+            for pair in _PAIR.finditer(line[:100_000]):
+                text = pair["text"] if pair["text"] is not None else pair["word"]
+                first, *more = text.replace("\\n", "\n").split("\n")
+                yield f"{pair['key']}: {first}"
+                yield from map(str.strip, more)
+        else:
+            yield line
 
 
 def _host(platform: str) -> Host | None:
@@ -132,7 +149,9 @@ def _torch(
     if local and local["cuda"]:
         cuda = built_for(local)
     if cuda is None and not (local and (local["cpu"] or local["hip"])):
-        return None
+        if not available:
+            return None
+        cuda = ""  # it was built for one, and which is not told
     return Torch(
         imported=True,
         version=version,

@@ -9,6 +9,7 @@ from gpudoctor.facts import ContainerStart, Host, Infiniband
 from gpudoctor.importers import (
     docker_info,
     host_commands,
+    host_words,
     numa_layout,
     rdma_words,
     shell_answers,
@@ -23,10 +24,10 @@ def whole(
     host = known if isinstance(known, Host) else None
     for reader in (host_commands, shell_answers, docker_info, numa_layout, wsl_words):
         host = _filled(host, reader.read(pieces))
-    more: dict[str, Any] = {}
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
-        more = {"shm_bytes": start.shm_bytes, "container": start.engine}
-    more |= _rdma(host, pieces)
+        host = replace(host or Host(), shm_bytes=start.shm_bytes, container=start.engine)
+    host = _filled(host, host_words.read(pieces))
+    more = _rdma(host, pieces)
     if adapters is not None and host is not None and host.limits:
         layers = {d.name: port.link_layer for d in adapters.devices for port in d.ports if port.active}
         more |= {"rdma": layers} if layers else {}
@@ -35,13 +36,16 @@ def whole(
 
 def _rdma(host: Host | None, pieces: list[str]) -> dict[str, Any]:
     """Return the adapters that NCCL and UCX name, where the limit on locked memory that they need is known."""
-    layers, refused = rdma_words.read(pieces)
+    said = rdma_words.read(pieces)
     limits = host.limits if host is not None else {}
-    if refused is not None and "memlock" not in limits:
-        limits = {**limits, "memlock": refused}
-    if not layers or "memlock" not in limits or (host is not None and host.rdma):
+    if said.limit is not None and "memlock" not in limits:
+        limits = {**limits, "memlock": said.limit}
+    if "memlock" not in limits:
         return {}
-    return {"rdma": layers, "limits": limits}
+    more: dict[str, Any] = {"lock_refused": said.refused, "limits": limits} if said.refused else {}
+    if said.layers and (host is None or not host.rdma):
+        more |= {"rdma": said.layers, "limits": limits}
+    return more
 
 
 def _filled(known: Host | None, more: Host | None) -> Host | None:

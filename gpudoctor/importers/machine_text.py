@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from gpudoctor.facts import Torch
+from gpudoctor.facts import Measurements, Torch
 from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
@@ -79,7 +79,7 @@ def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:
         else:
             reason = value if isinstance(value, str) else NOT_THERE
             probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
-    for topic, kind in PASTED.items():
+    for topic, kind in (PASTED | {"measurements": Measurements}).items():
         value = found.get(topic)
         if isinstance(value, kind):
             facts[topic] = value

@@ -30,8 +30,12 @@ _COMMAND = re.compile(r"\bpip3? (?:list|freeze)\b")
 _ALONE = 3
 """So many of them, and nothing else in the text but the command, are its output."""
 _CONDA_TORCH = re.compile(
-    r"pytorch\s+\d\S{0,40}\s+(?:py\d\.\d{1,2}_(?:cuda(?P<dotted>\d{1,2}\.\d)|cpu)|(?:cuda(?P<plain>\d{3})|cpu_|py\d\S{0,20}_cpu))"
+    r"(?:- )?pytorch(?:\s+|=)(?P<version>\d[\w.]{0,40})(?:\s+|=)"
+    r"(?:py\d\.\d{1,2}_(?:cuda(?P<dotted>\d{1,2}\.\d)|cpu)|(?:cuda(?P<plain>\d{3})|cpu_|py\d\S{0,20}_cpu))"
 )
+_COLUMNS = 4
+"""Name, version, build and channel."""
+_CONDA_ROWS = ("pytorch ", "pytorch=", "- pytorch=")
 _MOST = 2000
 
 
@@ -70,10 +74,27 @@ def build(lines: Iterable[str]) -> str | None:
     ``pytorch   2.0.1   py3.10_cuda11.8_cudnn8.7.0_0   pytorch``, conda-forge's ``cuda118_py310h…``, ``cpu_generic_…``
     """
     for line in lines:
-        if line.startswith("pytorch ") and (match := _CONDA_TORCH.match(line[:300])):
+        if line.startswith(_CONDA_ROWS) and (match := _CONDA_TORCH.match(line[:300])):
             told = match["dotted"] or match["plain"]
             return "cpu" if told is None else told if "." in told else f"{told[:-1]}.{told[-1]}"
     return None
+
+
+def conda_row(lines: Iterable[str]) -> list[Distribution]:
+    """Return the torch of conda's row that stands alone, without the list's head: its build tells that it is a row.
+
+    ``pytorch   2.1.0   py3.10_cpu_0   pytorch``, ``- pytorch=2.1.0=py3.10_cuda12.1_cudnn8.9.2_0`` of an export
+    """
+    rows = (
+        _CONDA_TORCH.match(line)
+        for line in lines
+        if line.startswith(_CONDA_ROWS)
+        and len(line) < 300
+        and len(line.removeprefix("- ").split()) in (1, _COLUMNS - 1, _COLUMNS)
+        and " or " not in line
+    )
+    versions = {row["version"] for row in rows if row is not None}
+    return [Distribution(name="torch", version=version) for version in versions]
 
 
 def typed(lines: Iterable[str]) -> list[Distribution]:

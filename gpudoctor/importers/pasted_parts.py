@@ -15,6 +15,7 @@ from gpudoctor.importers import (
     dcgm,
     disks,
     driver_reports,
+    extensions,
     framework_env,
     gpu_mentions,
     gpu_merging,
@@ -30,6 +31,7 @@ from gpudoctor.importers import (
     nccl_start,
     nvidia_smi,
     package_lists,
+    peer_bandwidth,
     slurm,
     torch_complaints,
     torch_messages,
@@ -103,6 +105,8 @@ class Parts:
             "interfaces": ip_addresses.read(self.pieces),
             "slurm": slurm.read(self.pieces),
             "nccl_start": nccl_start.read(self.pieces),
+            "extensions": extensions.read(self.pieces),
+            "measurements": peer_bandwidth.read(self.pieces),
             "kubernetes": kubernetes.read(self.pieces),
             "storage": disks.read(self.pieces),
             "host": host_merging.whole(found.get("host"), self.pieces, self.adapters, self.start),
@@ -168,7 +172,7 @@ class Parts:
         listed = package_lists.read(self.pieces)
         named = (
             torch_versions.read(self.pieces, listed)
-            or _of_conda(listed, package_lists.build(self.pieces))
+            or _of_conda(listed or package_lists.conda_row(self.pieces), package_lists.build(self.pieces))
             or _of_conda(*conda_plans.read(self.pieces))
         )
         caught = torch_messages.import_error(self.pieces)

@@ -36,7 +36,9 @@ _SIGNS = (
     "==> ", "n_gids_found", "No IB devices", "node GUID", "Link encap", " UNKNOWN ", "apacity", "OOMKilled",
     "ulimit", "Filesystem ", "free -", "node 0 cpus", "NUMA node", "Storage Driver",
     "slurmctld", "No devices were found", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
-    "Processing accelerators", "Display controller", "ROCm S", "rocm-smi", "AMD-SMI", "amd-smi", "HSA System",
+    "shm", "hared memory", "memlock", "ocked memory", "ibv_", "OrderedDict([", "detectron2", "pytorch  ", "P2P=Enabled",
+    "IO_PAGE_FAULT", "MEMLOCK", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
+    "AMD-SMI", "amd-smi", "HSA System",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

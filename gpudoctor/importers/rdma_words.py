@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from gpudoctor.facts import Limit
 
@@ -12,24 +13,42 @@ _REFUSED = re.compile(
     r"UCX\s{1,4}ERROR (?P<name>[\w.-]{1,40}): ibv_\w{3,30}\(.{0,200}\) failed: Cannot allocate memory"
     r".{0,80}\(current: (?P<kbytes>\d{1,12}) kbytes\)"
 )
+# NCCL, UCX, OpenMPI and perftest: "Call to ibv_reg_mr failed with error Cannot allocate memory"
+_NO_MEMORY = re.compile(
+    r"\b(?P<call>ibv_(?:reg_\w{1,20}|create_(?:cq|qp|srq)\w{0,10}|alloc_\w{1,10}))\b.{0,200}"
+    r"(?:Cannot allocate memory|\b(?:errno|error) (?:is )?12\b|ENOMEM)"
+)
 _MOST = 64
 
 
-def read(lines: Iterable[str]) -> tuple[dict[str, str], Limit | None]:
-    """Return link layers by adapter, and the limit on locked memory where a refusal names it.
+@dataclass
+class Said:
+    """What programs said of the adapters."""
+
+    layers: dict[str, str] = field(default_factory=dict)
+    """Link layers by adapter."""
+    limit: Limit | None = None
+    """The limit on locked memory, where a refusal names it."""
+    refused: str = ""
+    """The call that got no memory."""
+
+
+def read(lines: Iterable[str]) -> Said:
+    """Return the adapters and what their library was refused.
 
     ``NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.4<0>``
     """
-    found: dict[str, str] = {}
-    limit: Limit | None = None
+    said = Said()
     for line in lines:
         if "NET/IB" in line[:400] and (using := _USING.search(line[:3000])):
             for match in _ADAPTER.finditer(using["list"]):
-                found.setdefault(match["name"], _LAYERS[match["layer"]])
+                said.layers.setdefault(match["name"], _LAYERS[match["layer"]])
         elif "UCX" in line[:200] and (refused := _REFUSED.search(line[:1000])):
-            found.setdefault(refused["name"], "")
+            said.layers.setdefault(refused["name"], "")
             soft = int(refused["kbytes"]) << 10
-            limit = Limit(soft=soft, hard=soft)
-        if len(found) >= _MOST:
+            said.limit = Limit(soft=soft, hard=soft)
+        if not said.refused and "ibv_" in line[:1000] and (short := _NO_MEMORY.search(line[:1500])):
+            said.refused = short["call"]
+        if len(said.layers) >= _MOST:
             break
-    return found, limit
+    return said

@@ -71,3 +71,11 @@ def test_unknown_without_the_kernel_log():
     result, _ = run(ON)
     assert result.status is CheckStatus.UNKNOWN
     assert "kernel log" in (result.reason or "")
+
+
+def test_firmware_that_never_came_to_run():
+    text = "NVRM: GPU 0000:2a:00.0: RmInitAdapter: Cannot initialize GSP firmware RM"
+    event = KernelEvent(kind="gsp", text=text, pci_address="0000:2a:00.0")
+    _, [finding] = run(kernel_log=KernelLog(events=[event]))
+    assert finding.severity is Severity.ERROR
+    assert "could not start the firmware of the GPU at 0000:2a:00.0" in finding.message

@@ -71,3 +71,16 @@ def test_passes(facts):
 @pytest.mark.parametrize("facts", [{}, {"pci": bus("")}])
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "line", [FAULT.text, "AMD-Vi: Event logged [IO_PAGE_FAULT device=00:00.0 domain=0x12]"]
+)
+def test_refused_transfers_alone_show_that_it_translates(line):
+    log = KernelLog(events=[KernelEvent(kind="iommu", text=line, pci_address="0000:00:00.0", count=3)])
+    gpus = Gpus(devices=[Gpu(index=0, pci_address="0000:00:00.0")])
+    _, [finding] = run(gpus=gpus, kernel_log=log)
+    assert finding.severity is Severity.ERROR
+    assert "refused 3 transfers of 0000:00:00.0" in finding.message
+    other = KernelLog(events=[KernelEvent(kind="iommu", text="AMD-Vi", pci_address="0000:05:00.0")])
+    assert run(pci=bus(""), gpus=gpus, kernel_log=other)[1] == []

@@ -137,3 +137,19 @@ def test_the_first_device_alone(text, count, facts_of):
     assert [device.name for device in torch.devices] == ["NVIDIA L40S"]
     assert "gpus" not in facts
     assert (facts["host"].kernel, facts["host"].machine) == ("5.15.0-117-generic", "x86_64")
+
+
+def test_the_dictionary_of_mmengine_in_one_line(facts_of):
+    text = (
+        "env_info OrderedDict([('sys.platform', 'linux'), ('Python', '3.9.16 (main, Mar 8 2023) [GCC 11.2.0]'), "
+        "('CUDA available', True), ('GPU 0,1', 'NVIDIA RTX A5000'), ('PyTorch', '1.12.1+cu113'), "
+        "('PyTorch compiling details', 'PyTorch built with:\\n  - GCC 9.3\\n  - CUDA Runtime 11.3\\n'), "
+        "('TorchVision', '0.12.0+cu113'), ('OpenCV', '4.7.0'), ('MMEngine', '0.7.2')])\n"
+    )
+    facts = facts_of(text)
+    assert (facts["torch"].version, facts["torch"].cuda, facts["torch"].device_count) == (
+        "1.12.1+cu113",
+        "11.3",
+        2,
+    )
+    assert facts["torchvision"].version == "0.12.0+cu113"
