@@ -28,6 +28,7 @@ STUB = UNEXPECTED + "34: CUDA driver is a stub library"
 MPS = UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server"
 CONTAINER_BANNER = "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]"
 EXAMPLES = {
+    "cuda driver library init failure: 999": "CUDA could not start (error 999): no GPU can be used in this process",
     "cudaGetDeviceCount() call failed with error 804": "CUDA could not start (error 804): no GPU can be used in this process",
     "cudaGetDeviceCount returned 999": "CUDA could not start (error 999): no GPU can be used in this process",
     "[Hint: 'cudaErrorInitializationError'. The API call failed because the CUDA driver and runtime could not be initialized. ]": 'CUDA could not start ("cudaErrorInitializationError"): no GPU can be used in this process',

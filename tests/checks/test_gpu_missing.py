@@ -26,6 +26,9 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
 EXAMPLES = {
+    "Only 7 of the 8 cards are detected.": "7 GPUs of 8 are seen: compare what each layer counts",
+    "The box holds four GPUs and since Monday nvidia-smi lists only three.": "3 GPUs of 4 are seen: compare what each layer counts",
+    "torch.cuda.device_count() returns 1 instead of 4": "1 GPU of 4 is seen: compare what each layer counts",
     "[   21.091872] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:894)": "the driver could not start the GPU 0000:01:00.0, and goes on without it",
     "NVRM: rm_init_adapter failed for device bearing minor number 0": "the driver could not start the GPU /dev/nvidia0, and goes on without it",
     "NVRM: RmInitAdapter failed! (0x26:0xffff:1127)": "the driver could not start a GPU, and goes on without it",

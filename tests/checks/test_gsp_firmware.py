@@ -11,6 +11,7 @@ CHECK = Registry().check("gsp-firmware")
 MESSAGE = "the driver could not start the GPU's firmware (GSP): it cannot use that GPU"
 SILENT = "the GPU's firmware (GSP) stopped answering the driver: what runs there hangs"
 EXAMPLES = {
+    "NVRM: kgspWaitForGfwBootOk_TU102: failed to wait for GFW_BOOT: (progress 0x4)": "the driver could not start the GPU's firmware (GFW): it cannot use that GPU",
     "[  84.3] NVRM: GPU6 _kgspLogRpcTimeout: ************ GSP Timeout ************": SILENT,
     "[  24.3] NVRM: GPU6 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 8127": SILENT,
     "since the update: Timeout waiting for RPC from GSP! and nothing starts any more": SILENT,
