@@ -27,6 +27,7 @@ machine. A few skipped steps at the start are the loss scaler finding its scale,
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import SOMEBODY
 
 # A bar's own loss is nan where Lightning's step returns none; the loss itself then stands further right in the bar.
 BAR = r"(?!.{0,200}\b(?:reduced_train_loss|train_loss_step)=\d)"
@@ -54,6 +55,12 @@ MOSTLY_SKIPPED = "(?:{})".format(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        # somebody's words
+        Symptom(
+            r"loss(?:es)? (?:\w+ ){0,4}(?P<value>(?:nan|NaN|NAN|inf|Inf)s?)\b",
+            near=rf"(?m:{SOMEBODY}loss(?:es)? (?:\w+ ){{0,4}}(?:(?:nan|NaN|NAN|inf|Inf)s?)\b)",
+            asked=True,
+        ),
         # a script or library gives up
         r"\b[Ll]oss is (?P<value>\S.{0,60}?), stopping training",
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",

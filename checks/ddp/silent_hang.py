@@ -96,16 +96,18 @@ FAULTHANDLER = Fix(
 )
 
 SAID = {
-    "setup": "the log ends in NCCL's setup: the ranks were not connected when it was cut off",
+    "setup": "the log ends in NCCL's setup: where nothing came for minutes, the ranks were not connected; else it was only cut off there",
     "begun": "the log ends where the ranks wait for each other",
     "bar": "the log ends before the first step: the bar stands at 0 %",
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
 }
 """By the group of a symptom: where the log stops."""
+ONLY_ENDS = {"setup": Severity.NOTE, "begun": Severity.WARNING, "bar": Severity.WARNING}
+"""Where nothing but the log's end shows it: whoever showed the beginning of a training cut it there himself."""
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note, where a rank finds beforehand that py-spy could not look at a process that hangs",
+    otherwise="a note, where a log only ends in NCCL's setup, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait",
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
@@ -232,7 +234,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "said" in sighting.groups and not somebody(sighting):
         return
     if told or not HEAD.search(sighting.around):
-        yield check.found(told or "somebody says that it stands still, and no error shows")
+        severity = next((ONLY_ENDS[name] for name in ONLY_ENDS if name in sighting.groups), Severity.ERROR)
+        yield check.found(told or "somebody says that it stands still, and no error shows", severity=severity)
         return
     stands = list(standing(sighting.around.splitlines()))
     waiting = [stand for stand in stands if stand.waits]

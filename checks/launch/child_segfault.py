@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Host, KernelLog
-from gpudoctor.wordings import EXIT, EXIT_CODES, SRUN_TASK, WORKER_EXITED
+from gpudoctor.wordings import EXIT, EXIT_CODES, SOMEBODY, SRUN_TASK, WORKER_EXITED
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -72,6 +72,11 @@ check = Check(
             r"^# .{0,80}?(?P<signal>[Ss]eg(?:mentation )?[Ff]ault|[Cc]ore dump(?:ed|s)?)\b(?!.{0,40}\bfix)",
             asked=True,
         ),  # a title
+        Symptom(
+            r"(?P<signal>[Ss]eg(?:mentation )?[Ff]aults?|SIGSEGV)\b",
+            near=rf"(?m:{SOMEBODY}(?:[Ss]eg(?:mentation )?[Ff]aults?|SIGSEGV)\b)",
+            asked=True,
+        ),
         r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
         r"(?P<signal>Windows fatal exception): (?:access violation|stack overflow|int divide by zero|code 0x[0-9a-fA-F]{8})",
         r"(?P<signal>Unhandled exception) caught in c10[/\\]util[/\\]AbortHandler",
@@ -83,6 +88,9 @@ check = Check(
         rf"\breceived signal {SIGNAL}, ",  # gdb
         r"\b(?P<signal>Bus error): nonexistent physical address",  # UCX's words, retold
         r"Caught signal (?:4|6|7|8|11) \((?P<signal>[^:)]+)",
+        # of what UCX and Python's fault handler write below the word of a signal, where that was cut off
+        r"==== backtrace \(tid: *\d+\) ====",
+        r"^Extension modules: [\w.]+(?:, |\s\(total: \d)",
         r"Signal: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction) \(\d+\)",
         r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",
         r"traps: \S+\[\d+\] (?P<signal>general protection|trap invalid opcode|trap divide error)",

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
-from gpudoctor.wordings import EXIT, EXIT_CODES, SRUN_TASK, WORKER_EXITED
+from gpudoctor.wordings import EXIT, EXIT_CODES, SOMEBODY, SRUN_TASK, WORKER_EXITED
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
@@ -133,6 +133,16 @@ check = Check(
         # written over the beginning of a counter's line, which was longer
         Symptom(r"^(?P<signal>Killed)(?=[a-z\d%|=])(?!ed|ing)", unless=SCHEDULER),
         # somebody's words
+        Symptom(
+            r"(?P<signal>SIGKILL|[Ss]ignal 9|[Ee]xit ?code:? (?:-9|137))\b",
+            near=rf"(?m:{SOMEBODY}(?:SIGKILL|[Ss]ignal 9|[Ee]xit ?code:? (?:-9|137))\b)",
+            asked=True,
+        ),
+        Symptom(
+            r"(?P<words>(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows))\b",
+            near=rf"(?m:{SOMEBODY}(?:(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows))\b)",
+            asked=True,
+        ),
         Symptom(r"^[^=(){}<>]*[`\"'](?P<signal>[Kk]illed)[`\"'][^=(){}<>]*$", asked=True),
         Symptom(rf": line \d+: +\d+ (?P<signal>Killed)\b(?! +{HELPER})", unless=rf"{SCHEDULER}|{COUNTED}"),
         Symptom(r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>killed) +\S", unless=SCHEDULER),  # zsh

@@ -26,6 +26,7 @@ CANCELLED with the number of the user who did it.
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import SOMEBODY
 
 # Here a rank had failed, and the launcher then told the others to end.
 OTHER = r"Exited with exit code|Child process with PID|Traceback \(most|exitcode *: [1-9]"
@@ -33,6 +34,12 @@ OTHER = r"Exited with exit code|Child process with PID|Traceback \(most|exitcode
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        # somebody's words
+        Symptom(
+            r"(?:hits?|reach(?:es|ed)|exceed(?:s|ed)|ran into|runs into|due to) (?:the |its |a |my )?(?P<reason>(?:wall ?|job )?time limit)\b",
+            near=rf"(?m:{SOMEBODY}(?:hits?|reach(?:es|ed)|exceed(?:s|ed)|ran into|runs into|due to) (?:the |its |a |my )?(?:(?:wall ?|job )?time limit)\b)",
+            asked=True,
+        ),
         # Slurm; until 15.08 the node came last
         r"\*\*\* (?:JOB|STEP)(?: (?P<job>\d+)\S*)?(?: ON (?P<host>[\w.-]+))? CANCELLED(?: AT \S+)? DUE [Tt][Oo] (?P<reason>[A-Z][A-Z ]+|SIGNAL \w+)",
         # a step without a reason is srun tidying up after a task that failed, where one did

@@ -33,6 +33,7 @@ compares them.
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import SOMEBODY
 
 CAUGHT = r"(?:Watchdog c|\bC)aught collective operation timeout"
 WORK = r"WorkNCCL\((?:OpId=\d+, )?(?:SeqNum=(?P<seq>\d+), )?OpType=(?P<operation>\w+)"
@@ -44,6 +45,12 @@ check = Check(
     elsewhere=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
+        # somebody's words
+        Symptom(
+            r"(?:NCCL|nccl|[Ww]atchdog) (?:\w+ ){0,4}(?:time-?outs?|times? out|timed out)\b",
+            near=rf"(?m:{SOMEBODY}(?:NCCL|nccl|[Ww]atchdog) (?:\w+ ){{0,4}}(?:time-?outs?|times? out|timed out)\b)",
+            asked=True,
+        ),
         rf"{CAUGHT}: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
         rf"{CAUGHT}(?!: WorkNCCL)",
         r"Watchdog caught collective(?! operation timeout)",  # cut off

@@ -37,6 +37,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, byte_size, in_bytes
+from gpudoctor.wordings import SOMEBODY
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 DEVICE = r"\b(?:CUDA|HIP|XPU|NPU)"
@@ -107,6 +108,12 @@ check = Check(
             rf"(?<!avoid )(?<!avoiding )(?<!prevent )(?<!cause )(?<!of )(?<!with )(?<!if )(?<!a ){DEVICE} out of memory"
             r"(?!\. Tried to allocate (?:more than |[\d.]+ ?[KMGTb]))(?! (?:errors?|issues?|problems?|exceptions?|when|if)\b)",
             unless=HANDLED,
+        ),
+        # somebody's words
+        Symptom(
+            r"(?:CUDA OOMs?|(?:CUDA|GPU|VRAM) (?:is |runs |ran )?out of memory|OOM (?:errors?|on|when|after|during|at|in|with))\b(?![^\n]{0,300}\b(?:RAM|CPU|host)\b)",
+            near=rf"(?m:{SOMEBODY}(?:CUDA OOMs?|(?:CUDA|GPU|VRAM) (?:is |runs |ran )?out of memory|OOM (?:errors?|on|when|after|during|at|in|with))\b(?![^\n]{{0,300}}\b(?:RAM|CPU|host)\b))",
+            asked=True,
         ),
         # cut off before it
         rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \([GNX]PU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",

@@ -59,7 +59,7 @@ def _sure(at: Seen | Raised) -> bool:
 def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | None]:
     """Return the cause among what failed: what a check knows, or an exception that none does."""
     present = {event.check.id for event in faults}
-    echoes = _echoes(faults)
+    echoes = _echoes(faults) + [e for e in faults if any(map(e.killed_behind, faults))]
     causes = [
         e
         for e in faults

@@ -6,8 +6,12 @@ CODE = late_pattern(
     r"^(?:raise [A-Z]|import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )
 """A line of a program's source: a shell quotes the command that a signal ended."""
-BACKTRACE = late_pattern(r"^frame #\d+: |^<omitting python frames>|^Exception raised from \w+ at ")
-"""A line of the native stack below an exception of torch's C++."""
+BACKTRACE = late_pattern(
+    r"^frame #\d+: |^<omitting python frames>|^Exception raised from \w+ at |"
+    # UCX, below a signal
+    r"^\d+ 0x[0-9a-f]{8,} |^==== backtrace \(tid"
+)
+"""A line of the native stack below an exception of torch's C++, or below UCX's word of a signal."""
 STACK = late_pattern(rf"{BACKTRACE.pattern}|^frame #\d+|^#\d+ |\b0x[0-9a-f]{{6,}}")
 """A line of a native stack."""
 REASON = "Last error:"

@@ -16,6 +16,8 @@ CRASHED = late_pattern(
     re.IGNORECASE,
 )
 """The signals that end a process which did not end itself, and that no launcher sends to the others."""
+KILLED = late_pattern(r"killed|SIGKILL|\b9\b|137", re.IGNORECASE)
+"""The signal that nobody can refuse: a launcher sends it to those that are left."""
 
 
 class Event(Struct):
@@ -44,6 +46,18 @@ class Event(Struct):
         return (
             groups.get("code", "1") not in ("0", "1") or CRASHED.search(groups.get("signal", "")) is not None
         )
+
+    def killed_behind(self, other: "Event") -> bool:
+        """Return whether a process was killed, nobody knows why, and a launcher had before that another one failed.
+
+        It had left with an exit code of its own; the launcher then ends the others.
+        """
+        groups = self.seen[0].sighting.groups
+        if other is self or "words" in groups or not KILLED.search(groups.get("signal", "")):
+            return False
+        ended, first = other.seen[0], min(seen.place for seen in self.seen)
+        own = ended.sighting.groups.get("code", "0") not in ("0", "-15", "143") and ended.place < first
+        return own and (ended.line.name, ended.line.who) == (self.seen[0].line.name, self.seen[0].line.who)
 
     @property
     def elsewhere(self) -> bool:

@@ -176,7 +176,7 @@ LEFT = late_pattern(
     rf"{FAILED_AS_A_WHOLE.pattern}|"
     r"\b(?:training|run|job|main|fit|experiment|trainer|script|program|pipeline|worker|rank|process)\b.{0,40}"
     r"\b(?:fail\w*|end(?:s|ed|ing)?|dead|error|exception)\b|^FAILED\b|HYDRA_FULL_ERROR|"
-    r"\b(?:crash\w*|abort\w*|exit\w*|quit\w*|fatal|critical|terminat\w*|stopp\w*|died|dying|uncaught|unhandled)\b",
+    r"\b(?:errored|crash\w*|abort\w*|exit\w*|quit\w*|fatal|critical|terminat\w*|stopp\w*|died|dying|uncaught|unhandled)\b",
     re.IGNORECASE,
 )
 """What a handler says, beside the traceback that it prints, of a failure with which the program ends."""

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 from gpudoctor.logs.clock import times
 from gpudoctor.logs.command_ends import LEFT_WITH, STATUS, SUCCEEDED
+from gpudoctor.logs.exception_names import USAGE_ERROR
 from gpudoctor.logs.foreign_lines import CODE
 from gpudoctor.logs.line_kinds import (
     END,
     ENOUGH,
     FINISHED,
+    MEASURE,
     NOISE,
     PARTING,
+    PROGRESS,
     RESULT,
     SETTLED,
     WRAPPER,
@@ -23,6 +26,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.middle import middle
 from gpudoctor.logs.pasted import ASKING, PROMPT, quoted_in_words, title
 from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.telling import Telling
@@ -30,6 +34,10 @@ from gpudoctor.patterns import late_pattern
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
+REFUSED = ": error: "
+"""What argparse writes behind a program's name where it refuses the command line."""
+LOADERS = late_pattern(r"[/\\]utils[/\\]data[/\\]|pin_memory")
+"""A frame of the threads that a data loader has."""
 OF_LAUNCHER = late_pattern(r"\bSignalException: Process \d")
 """What torchrun raises where a signal ended it, and its workers with it: none of them goes on."""
 WARNED = late_pattern(r"\[W\d{4} ")
@@ -57,6 +65,8 @@ class Timeline(Telling):
             return False  # somebody wrote it when all was over
         if quoted_in_words(line.full):
             return self._handled(line, place) or self._is_help(line, place)
+        if self._never_ran(line, place):
+            return False
         finished = place < self.finished < self.until(place)
         if place <= self.restart or finished or self._mentioned(line, place):
             return True
@@ -82,6 +92,14 @@ class Timeline(Telling):
         went_on = self._went_on(line, place) and not self._over_and_over(line, place)
         went_on = went_on or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
+
+    def _never_ran(self, line: Line, place: int) -> bool:
+        """Return whether a program refused its command line, and no training follows: a job script may say "done"."""
+        raised = self.around(line, place)
+        if raised is None or raised.type != USAGE_ERROR or REFUSED not in raised.message:
+            return False
+        below = (self.lines[p].text[:400] for p in range(place + 1, len(self.lines)))
+        return not any(PROGRESS.search(text) or MEASURE.search(text) for text in below)
 
     def _store_shut(self, line: Line, place: int) -> bool:
         """Return whether torchrun only could not shut its rendezvous down, since the host of it had done so before.
@@ -163,13 +181,15 @@ class Timeline(Telling):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if place == self.title or quoted_in_words(line.full) or self._over_and_over(line, place):
             return ""
+        if self._never_ran(line, place):
+            return ""
         below = self.goes_on(line) and self._output_below(place) and not self._only_words_below(line, place)
         below = below and not (self.asked and not self._results_below(place))
         below = below and not (self.task_ended(line, place) or self._stopped_below(place))
         below = below and not (OF_LAUNCHER.search(line.text) and not self._results_below(place))
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        told = self._told_below(place) or self._fell(place)
+        told = self._told_below(place) or self._fell(place) or self._starved(line, place)
         if self.in_thread(line, place) and not told:
             return "It ended a thread or a task, and not the process."
         if not told and self._behind_the_end(line, place):
@@ -179,6 +199,13 @@ class Timeline(Telling):
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    def _starved(self, line: Line, place: int) -> bool:
+        """Return whether a data loader's thread died and the log ends there, in the middle: no batch came any more."""
+        raised = self.around(line, place)
+        if raised is None or not any(LOADERS.search(frame.path) for frame in raised.frames):
+            return False
+        return middle(self.lines[: raised.first]) != "" and not self._output_below(place)
 
     def _output_below(self, place: int) -> bool:
         """Return whether a program printed something of its own below a line, in the same block of an issue."""

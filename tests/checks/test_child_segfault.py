@@ -21,6 +21,9 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "==== backtrace (tid:  81220) ====": "a worker crashed in native code",
+    "Extension modules: numpy.random.mtrand, torch._C, torch._C._nn (total: 31)": "a worker crashed in native code",
+    "After two epochs I see a segfault on every node": "a worker crashed in native code: segfault",
     "# <Signals.SIGSEGV: 11> on two nodes": "a worker crashed in native code: SIGSEGV",
     "it met a Bus error: nonexistent physical address": "a worker crashed in native code: Bus error",
     "# Core dump when two cards are used": "a worker crashed in native code: Core dump",

@@ -35,6 +35,7 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "Since the update I get OOM errors although my batch is small": MESSAGE,
     "# With cards 2 and 3 it still says GPU0 OUT OF MEMORY": MESSAGE,
     "OutOfMemoryError                          Traceback (most recent call last)": MESSAGE,
     "# Allocator (GPU_0_bfc) ran out of memory": MESSAGE,

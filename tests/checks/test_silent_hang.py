@@ -79,7 +79,10 @@ ranks 0,2-7 stand here (most recent call first):
     main (ddp.py:634)
     <module> (ddp.py:650)
 """
-SETUP = "the log ends in NCCL's setup: the ranks were not connected when it was cut off"
+SETUP = (
+    "the log ends in NCCL's setup: where nothing came for minutes, the ranks were not connected; "
+    "else it was only cut off there"
+)
 BEGUN = "the log ends where the ranks wait for each other"
 PERSON = "somebody says that it stands still, and no error shows"
 EXAMPLES = {

@@ -393,3 +393,29 @@ def test_a_task_that_srun_says_was_ended_by_a_signal_is_why_another_one_lost_it(
     # It ended itself, as C++ does where a connection is lost.
     report = explain(steps + lost + SRUN.format(1, "Aborted") + other)
     assert report.findings[0].id == "gloo-peer-closed"
+
+
+KILLED = "srun: error: n1: tasks 0-2: Killed\n"
+ENDS = "srun: Terminating StepId=81.0\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "primary"),
+    [
+        (SRUN.format(3, "Exited with exit code 1") + ENDS + KILLED, "child-failed"),
+        (
+            SRUN.format(3, "Exited with exit code 1") + ENDS + SRUN.format(1, "Exited with exit code 137"),
+            "child-failed",
+        ),
+        (KILLED + ENDS + SRUN.format(3, "Exited with exit code 1"), "host-oom-killed"),
+        (SRUN.format(3, "Exited with exit code 0") + KILLED, "host-oom-killed"),
+        (
+            SRUN.format(3, "Exited with exit code 1")
+            + "slurmstepd: error: Detected 1 oom_kill event in StepId=81.0.\n"
+            + KILLED,
+            "host-oom-killed",
+        ),
+    ],
+)
+def test_those_that_a_launcher_killed_because_one_had_failed_are_no_cause(log, primary):
+    assert explain(f"step 3 loss 0.4\n{log}").verdict.primary == primary

@@ -527,7 +527,7 @@ def test_what_somebody_says_of_a_hang_stands_whatever_programs_print_around_it()
 
 def test_a_last_line_that_was_cut_off_is_no_output():
     begun = "".join(f"box-{n}:1:{n} [0] NCCL INFO Channel 0{n} : 0 -> 1 via P2P\n" for n in range(2))
-    assert explain(f"{begun}box-").verdict.primary == "silent-hang"
+    assert [found.id for found in explain(f"{begun}box-").findings] == ["silent-hang"]
     assert explain(f"{begun}epoch 1 acc 0.5").findings == []
 
 
@@ -538,3 +538,48 @@ def test_steps_that_are_skipped_without_end_are_no_training_that_goes_on():
     )
     assert not quiet(explain(skipped))
     assert quiet(explain(f"{skipped}epoch 1 acc 0.5\nepoch 2 acc 0.6\nepoch 3 acc 0.7\n"))
+
+
+SETUP = "".join(f"box-1:7:{n} [{n}] NCCL INFO Channel 0{n} : 0 -> 1 via P2P\n" for n in range(2))
+
+
+@pytest.mark.parametrize(
+    ("log", "severity"),
+    [
+        (SETUP, Severity.NOTE),
+        ("loading\n| distributed init (rank 0): env://\n", Severity.WARNING),
+        (f"On two nodes my training hangs here:\n{SETUP}", Severity.ERROR),
+    ],
+)
+def test_a_log_that_merely_ends_in_the_setup_may_have_been_cut_there(log, severity):
+    report = explain(log)
+    assert ([found.id for found in report.findings], report.worst()) == (["silent-hang"], severity)
+
+
+THREAD = """\
+Exception in thread Thread-3 (_pin_memory_loop):
+Traceback (most recent call last):
+  File "/venv/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+    self.run()
+  File "/venv/lib/python3.11/site-packages/torch/utils/data/_utils/pin_memory.py", line 59, in _pin_memory_loop
+    do_one_step()
+ValueError: a batch without a shape
+"""
+
+
+def test_a_data_loaders_thread_that_dies_in_the_middle_leaves_the_training_without_batches():
+    step = "epoch {0}/9 loss 0.{0}\n"
+    assert explain(f"{step.format(1)}{THREAD}").worst() is Severity.ERROR
+    assert explain(f"{step.format(9)}{THREAD}").worst() is not Severity.ERROR
+    on = "".join(map(step.format, range(2, 6)))
+    assert explain(f"{step.format(1)}{THREAD}{on}").worst() is not Severity.ERROR
+    other = THREAD.replace("torch/utils/data/_utils/pin_memory", "uploads/queue").replace("_pin_memory_", "_")
+    assert explain(f"{step.format(1)}{other}").worst() is not Severity.ERROR
+
+
+@pytest.mark.parametrize("below", ["", "+ date\nfinished on Monday\n", "Done.\n"])
+def test_a_launcher_that_refused_its_options_did_not_finish(below):
+    said = "usage: torchrun [-h] [--nnodes NNODES]\ntorchrun: error: unrecognized arguments: --nodez\n"
+    assert explain(f"+ torchrun --nodez 2 fit.py\n{said}{below}").worst() is Severity.ERROR
+    trained = "".join(f"epoch {n} loss 0.{n}\n" for n in range(1, 5))
+    assert explain(f"{said}trying without it\n{trained}{below}").worst() is not Severity.ERROR
