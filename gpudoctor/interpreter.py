@@ -55,7 +55,7 @@ def choose_patient(python: str | None = None) -> Patient:
 def _named(python: str) -> str:
     python = os.path.expanduser(python)
     path = Path(python)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir, it takes a path that this user may not follow for none
         executable = _in_environment(path)
         if executable is None:
             raise Unusable(f"--python {python}: this folder holds no bin/python")
@@ -63,9 +63,20 @@ def _named(python: str) -> str:
     found = shutil.which(python)  # as text: ./python is a file here, python a name on PATH
     if found is not None:
         return os.path.abspath(found)
-    if path.exists():
-        raise Unusable(f"--python {python}: not an executable file")
-    raise Unusable(f"--python {python}: no such file, and no such command on PATH")
+    try:
+        path.stat()
+    except PermissionError:
+        raise Unusable(f"--python {python}: {_barred(path)}") from None
+    except OSError:
+        raise Unusable(f"--python {python}: no such file, and no such command on PATH") from None
+    raise Unusable(f"--python {python}: not an executable file")
+
+
+def _barred(path: Path) -> str:
+    """Return what this user may not follow: mostly the link of an environment to a Python in somebody's home."""
+    target = os.path.realpath(path)
+    where = "" if target == os.path.abspath(path) else f", which leads to {target}"
+    return f"this user may not reach that file{where}"
 
 
 def _in_environment(prefix: Path) -> str | None:

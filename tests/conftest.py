@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -286,3 +287,24 @@ def with_cuda(cuda_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("CUDA_SCENARIO", str(path))
 
     return set_scenario
+
+
+@pytest.fixture
+def barred() -> Iterator[Path]:
+    """A folder with ``train.py``, and in it ``private``, the same for its owner alone; the test is another user."""
+    # Not below pytest's own folder: there another user reaches nothing at all.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        private = folder / "private"
+        private.mkdir()
+        for place in (folder, private):
+            (place / "train.py").write_text("import torch\n")
+        private.chmod(0o700 if os.geteuid() == 0 else 0o000)
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            os.seteuid(os.getuid())
+            private.chmod(0o700)

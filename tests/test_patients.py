@@ -705,3 +705,15 @@ def test_what_cannot_be_run_is_refused_in_one_clear_line(tmp_path: Path, name: s
         choose_patient(name.format(tmp=tmp_path))
     assert words in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_python_that_this_user_may_not_reach(barred: Path) -> None:
+    link = barred / "python"
+    os.seteuid(os.getuid())
+    link.symlink_to(barred / "private/python3")
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    with pytest.raises(Unusable) as refused:
+        choose_patient(str(link))
+    assert "this user may not reach that file, which leads to" in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1

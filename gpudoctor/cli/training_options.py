@@ -1,8 +1,8 @@
 """The options that say what a training mode trains."""
 
 import functools
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,7 +22,7 @@ class ImageSet(click.ParamType[str]):
         """Return the name; raises `click.BadParameter` for any other text."""
         if value in SETS:
             return str(value)
-        if Path(value).expanduser().is_dir():
+        if os.path.isdir(os.path.expanduser(value)):
             self.fail(f"{value} is a folder, and a folder is what --data-dir takes", param, ctx)
         return self.fail(f"{value!r} is not one of {', '.join(SETS)}", param, ctx)
 

@@ -135,7 +135,9 @@ class Examiner:
         if known is not None:
             return known.source
         if data is None:
-            if not path.is_file() and path.exists():
+            if os.path.isdir(path):
+                raise Unreadable(f"{name}: this user may not look into the folder")
+            if not os.path.isfile(path) and os.path.exists(path):
                 raise Unreadable(f"{name}: it is no file")  # to open a pipe would wait for who writes into it
             with path.open("rb") as file:
                 data = file.read(MOST_NOTEBOOK + 1)  # of an endless file no more than tells that it is one

@@ -56,19 +56,25 @@ def called(path: Path) -> str:
 def _files(path: Path, exclude: Sequence[str], below: Path | None) -> Iterator[Path]:
     if str(path) == STANDARD_INPUT:
         yield path
-    elif path.is_dir():
+    elif os.path.isdir(path):
         ignored = Ignored(path, exclude, below)
         # Linked folders are not entered, as git does not: a link may lead to a cluster's data sets, or in a circle.
-        for folder, folders, names in os.walk(path):
+        errors: list[OSError] = []
+        for folder, folders, names in os.walk(path, onerror=errors.append):
             inside = Path(folder)
             folders[:] = sorted(name for name in folders if _wanted(inside / name, name, ignored))
             for name in sorted(names):
                 if name.endswith(SUFFIXES) and not name.startswith(".") and not ignored.file(inside / name):
                     yield inside / name
-    elif os.path.lexists(path):
-        yield path
+        yield from (Path(error.filename) for error in errors)  # to be named as what could not be read
     else:
-        raise BadInput(f"{path}: no such file or folder")
+        try:
+            os.lstat(path)
+        except PermissionError as error:
+            raise BadInput(f"{path}: {error.strerror}") from None
+        except OSError:
+            raise BadInput(f"{path}: no such file or folder") from None
+        yield path
 
 
 def _wanted(path: Path, name: str, ignored: "Ignored") -> bool:
@@ -85,7 +91,7 @@ class Ignored:
         self._specs: dict[Path, GitIgnoreSpec | None] = {}
         self._above: dict[Path, list[Path]] = {}
         self.top = Path(os.path.abspath(root))
-        repository = next((p for p in (self.top, *self.top.parents) if (p / ".git").exists()), None)
+        repository = next((p for p in (self.top, *self.top.parents) if os.path.exists(p / ".git")), None)
         self.first = repository or self.top
         patterns = list(exclude)
         self._excluded = (Path(os.path.abspath(below or self.top)), _spec(patterns)) if patterns else None

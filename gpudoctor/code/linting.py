@@ -1,6 +1,7 @@
 """lint(): what is wrong in the source of training scripts."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -119,7 +120,7 @@ class Linting:
             raise BadInput(f"{', '.join(map(str, given))}: no Python file there")
         say(f"reading {len(self.files)} files")
         self.registry, self.checks = registry, _checks(registry, tuple(only), tuple(skip), wanted)
-        self.roots = [Path(path) for path in given if Path(path).is_dir()]
+        self.roots = [Path(path) for path in given if os.path.isdir(path)]
         self.names = {file.path: file.name for file in self.files}
         self.contents = _contents(self.files, keep=keep)
         total = Examined()
@@ -192,7 +193,7 @@ def _contents(files: Sequence[Chosen], *, keep: bool) -> dict[int, bytes]:
     for number, file in enumerate(files):
         if file.name == STANDARD_INPUT:
             found[number] = sys.stdin.buffer.read(MOST_NOTEBOOK + 1)
-        elif keep and file.path.is_file():
+        elif keep and os.path.isfile(file.path):
             with contextlib.suppress(OSError):
                 found[number] = file.path.read_bytes()
     return found

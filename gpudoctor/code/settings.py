@@ -37,7 +37,7 @@ def settings(given: Sequence[str | Path]) -> Settings:
     shared = Path(os.path.commonpath(folders))
     for folder in (shared, *shared.parents):
         path = folder / NAME
-        if path.is_file():
+        if os.path.isfile(path):  # what this user may not look at is none
             table = _table(path)
             if table is not None:
                 return _settings(table, path)

@@ -83,6 +83,18 @@ def test_a_path_that_is_not_there(tree):
         gpudoctor.lint(["missing.py"])
 
 
+@pytest.mark.parametrize("name", ["private", "private/train.py"])
+def test_what_this_user_may_not_read_is_one_line(barred, name):
+    with pytest.raises(BadInput, match=r"(?:Permission denied|this user may not look into the folder)$"):
+        gpudoctor.lint([barred / name])
+
+
+def test_a_folder_that_this_user_may_not_enter_is_no_health(barred):
+    report = gpudoctor.lint([barred])
+    (unread,) = report.facts["code"].unread
+    assert unread.endswith("private: this user may not look into the folder")
+
+
 def test_a_folder_without_python(tree):
     (tree / "empty").mkdir()
     with pytest.raises(BadInput, match=r"^empty: no Python file there$"):
