@@ -266,7 +266,12 @@ OPTION = re.compile(r"(?:args|opts?|cfg|config|flags|FLAGS|hparams)\.\w+")
 def makes_folders(call: Call) -> bool:
     """Return whether a call makes folders, or looks whether there are some."""
     name = call.method.lower()
-    if "mkdir" in name or "makedir" in name or name in ("isdir", "is_dir", "exists", "summarywriter"):
+    if (
+        "mkdir" in name
+        or "makedir" in name
+        or MAKING.fullmatch(name)
+        or name in ("isdir", "is_dir", "exists", "summarywriter")
+    ):
         return True
     first = next(iter(call.arguments.values()), None)
     if call.name.startswith(("os.system", "subprocess.")) and first is not None:
@@ -277,6 +282,12 @@ def makes_folders(call: Call) -> bool:
         for a in call.arguments.values()
         for item in (a.value, *a.value.items)
     )
+
+
+MAKING = re.compile(
+    r"_?(?:create|make|ensure|prepare|setup|set_up|check|init)_?\w*(?:dir|dirs|folders?|director(?:y|ies))"
+)
+"""What a function is called that makes a folder where it is not there."""
 
 
 def _looks_elsewhere(script: Script, call: Call) -> bool:

@@ -170,8 +170,6 @@ def code(script: Script) -> Iterator[Finding]:
     for saved in saved_wrappers(script):
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
-        if wrapped and not bare and removed(script, saved.save):
-            continue
         wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
         if saved.wrapper.kind == "prepared":
             wrapper = f"what {saved.wrapper.type.partition('.')[0]} prepared"
@@ -184,6 +182,9 @@ def code(script: Script) -> Iterator[Finding]:
                 f"{said}, and the bare model that loads it (line {bare[0].place}) has none of them",
                 Severity.ERROR,
             )
+        elif wrapped and removed(script, saved.save):
+            said = f"{said}, as this run needs them, which removes the file again"
+            severity = Severity.NOTE
         elif wrapped:
             said = f"{said}, and only a model that is wrapped in the same way loads it"
         else:

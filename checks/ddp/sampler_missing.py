@@ -209,7 +209,10 @@ OF_NO_SPLIT = (
 
 
 def _opaque(value: Value) -> bool:
-    """Return whether a data set comes from where nothing is seen."""
+    """Return whether a data set comes from where nothing is seen, or is a list of what does."""
+    if value.text == "comprehension" and value.items:
+        each = value.items[0]
+        return each.known is Known.UNKNOWN and not each.text and each.made < 0
     return False if value.known is not Known.UNKNOWN else bool(value.text) and value.text not in ("len", "is")
 
 

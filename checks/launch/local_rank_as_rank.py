@@ -87,6 +87,7 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[COUNTED],
             )
+    yield from _place_of_own(script)
     setting = (call for call in script.named("torch.cuda.set_device") if _global(call.value("device")))
     choosing = [*setting, *sorted(_others(script), key=lambda call: call.number)]
     if choosing:
@@ -109,6 +110,31 @@ def code(script: Script) -> Iterator[Finding]:
             location=choosing[0].place,
             fixes=[DEVICE],
         )
+
+
+def _place_of_own(script: Script) -> Iterator[Finding]:
+    """Report a rank's own tensor that is put back by the local rank into the list of all: ``parts[local_rank] = part``."""
+    lists = {c.arguments["tensor_list"].text for c in script.named(GATHER) if c.given("tensor_list")}
+    for call in script.methods("__setitem__") if lists else ():
+        name, key = call.name.removesuffix(".__setitem__"), call.value("key")
+        if name in lists and _local(key):
+            yield check.found(
+                f"{call.text} is this rank's place only on the first machine: {name} has one for each rank of all, and a rank "
+                "of a second machine puts its tensor into the place of another",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[OWN_PLACE],
+            )
+            return
+
+
+GATHER = "torch.distributed.all_gather"
+OWN_PLACE = Fix(
+    "Take the place that the global rank has",
+    "parts[dist.get_rank()] = part",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.get_rank",
+)
 
 
 def _numbered(script: Script) -> Iterator[Call]:

@@ -400,6 +400,17 @@ def main():
 ]
 FINE = [
     """
+import argparse
+import torch
+from helpers import ensure_folder  # of another package
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="runs/first/")
+args = parser.parse_args()
+ensure_folder(args.out)
+torch.save(torch.nn.Linear(2, 2).state_dict(), args.out + "net.pt")
+""",
+    """
 import os
 import torch
 

@@ -13,6 +13,21 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+features = torch.ones(4, requires_grad=True, device="cuda")
+parts = [torch.zeros_like(features) for _ in range(dist.get_world_size())]
+dist.all_gather(parts, features.detach())
+parts[local_rank] = features  # <-
+torch.cat(parts).sum().backward()
+dist.destroy_process_group()
+""",
+    """
 import argparse
 import torch
 import torch.distributed as dist
@@ -303,6 +318,21 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+features = torch.ones(4, requires_grad=True, device="cuda")
+parts = [torch.zeros_like(features) for _ in range(dist.get_world_size())]
+dist.all_gather(parts, features.detach())
+parts[dist.get_rank()] = features
+torch.cat(parts).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import os
 import torch.distributed as dist

@@ -438,6 +438,22 @@ FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, 
 
 FINE = [
     """
+# each rank reads the files that a function which is not seen chose for it, and unpacks them into a list
+import torch
+import torch.distributed as dist
+from corpus import shards_of  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(2, 2))
+for shard in shards_of(dist.get_rank()):
+    samples = [sample for group in shard for sample in group]
+    for x in DataLoader(samples, batch_size=8):
+        model(x).mean().backward()
+dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -733,6 +733,27 @@ class Trainer:
         self.model = DistributedDataParallel(model.cuda(), device_ids=[self.rank])
         return self.model
 """,
+    """
+# a file of this run alone: it is removed again
+import os
+import tempfile
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+net = DDP(torch.nn.Linear(2, 2))
+path = tempfile.gettempdir() + "/first.pt"
+if rank == 0:
+    torch.save(net.state_dict(), path)  # <-
+dist.barrier()
+net.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+dist.barrier()
+if rank == 0:
+    os.remove(path)
+dist.destroy_process_group()
+""",
 ]
 FINE = [
     """
@@ -1131,27 +1152,6 @@ if torch.distributed.get_rank() == 0:
     torch.save(state, "model.pt")
 torch.distributed.destroy_process_group()
 """,
-    """
-# a file of this run alone: it is removed again
-import os
-import tempfile
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-dist.init_process_group("gloo")
-rank = dist.get_rank()
-net = DDP(torch.nn.Linear(2, 2))
-path = tempfile.gettempdir() + "/first.pt"
-if rank == 0:
-    torch.save(net.state_dict(), path)
-dist.barrier()
-net.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-dist.barrier()
-if rank == 0:
-    os.remove(path)
-dist.destroy_process_group()
-""",
 ]
 
 
@@ -1200,3 +1200,11 @@ def test_what_the_script_takes_off_again_is_a_note(tmp_path, asks, severity):
     script.write_text(TAKEN_OFF.replace('"module." in key', asks))
     [finding] = [found for found in lint([script]).findings if found.id == CHECK.id]
     assert finding.severity is severity
+
+
+def test_a_file_that_the_run_itself_removes_is_a_note(tmp_path):
+    text = next(text for text in FLAGGED if "of this run alone" in text)
+    path = tmp_path / "train.py"
+    for written, severity in ((text, Severity.NOTE), (text.replace("os.remove", "print"), Severity.WARNING)):
+        path.write_text(written)
+        assert [f.severity for f in lint([path]).findings if f.id == "state-dict-prefix"] == [severity]
