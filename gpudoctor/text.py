@@ -16,6 +16,29 @@ CONTROL_SEQUENCE = late_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?
 # what ends a line besides C0 and C1 (U+2028 and U+2029); halves of surrogate pairs, which no encoding can write.
 CONTROL = late_pattern(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+SIGNALS = (
+    "SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE SIGALRM "
+    "SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU SIGXFSZ SIGVTALRM SIGPROF "
+    "SIGWINCH SIGIO SIGPWR SIGSYS"
+).split()
+"""Linux's signals from number 1 on (signal(7)): where a log is read, they may have other numbers."""
+EXIT_CODE = late_pattern(r"(?<=exit code )(?:-\d{1,2}|1\d\d)\b(?! \()")
+
+
+def with_signals(text: str) -> str:
+    """Name, in a sentence, the signal that an exit code tells of: Python's -14, or a shell's 142, which is 128 more.
+
+    A sentence that names a signal keeps to that.
+    """
+    return text if "SIG" in text else EXIT_CODE.sub(_with_signal, text)
+
+
+def _with_signal(code: re.Match[str]) -> str:
+    number = int(code[0])
+    if 0 < -number <= len(SIGNALS):
+        return f"{number} ({SIGNALS[-number - 1]})"
+    return f"{number} (128 + {SIGNALS[number - 129]})" if 128 < number <= 128 + len(SIGNALS) else code[0]
+
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, which takes an s unless it is one, or has a plural of its own."""

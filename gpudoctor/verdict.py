@@ -21,7 +21,7 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.script_verdict import of_scripts
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.text import count, listed, ranks
+from gpudoctor.text import count, listed, ranks, with_signals
 
 FINDINGS, COULD_NOT = 1, 3
 """Exit codes; 2, for bad input, is that of `BadInput`, and click's own for errors of use."""
@@ -154,7 +154,7 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
         how = "was interrupted, and ended" if run.interrupted else "ended"
         ended = f"{run.name} {how} with exit code {run.exit_code} after {run.seconds:,.1f} s"
         sentence = f"{ended}; no other failure that gpudoctor knows shows in its output."
-        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+        return Verdict(status=Status.UNKNOWN, sentence=with_signals(sentence))
     if log is not None and log.middle:
         seen = (
             f"No failure shows in {count(log.lines, 'line')}, and the log ends in the middle, at {log.middle}"

@@ -1,6 +1,8 @@
 """Words that sentences are put together from: counts, lists, ranges, sizes, and what strangers wrote."""
 
 import re
+import signal
+import sys
 import unicodedata
 from itertools import pairwise
 
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.text import (
     NAME_MOST,
+    SIGNALS,
     byte_size,
     capped,
     count,
@@ -24,6 +27,7 @@ from gpudoctor.text import (
     shown,
     spans,
     whole_gib,
+    with_signals,
 )
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -256,3 +260,29 @@ def test_escapes_are_those_of_python():
     assert shown("") == "''"
     assert shown("a\nb") == "'a\\nb'"
     assert re.fullmatch(r"x{120}…", shown("x" * 500))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers are Linux's")
+def test_every_signal_below_the_real_time_ones_has_its_name():
+    here = {int(one): one.name for one in signal.Signals if one < 32}
+    alike = {"SIGIOT": "SIGABRT", "SIGPOLL": "SIGIO", "SIGCLD": "SIGCHLD"}
+    assert [alike.get(here[n + 1], here[n + 1]) for n in range(len(SIGNALS)) if n + 1 in here] == [
+        name for n, name in enumerate(SIGNALS) if n + 1 in here
+    ]
+    assert len(here) >= 30
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("left with exit code -14", "left with exit code -14 (SIGALRM)"),
+        ("left with exit code 142 after 3 s", "left with exit code 142 (128 + SIGALRM) after 3 s"),
+        ("left with exit code 1", "left with exit code 1"),
+        ("left with exit code 128", "left with exit code 128"),
+        ("left with exit code 199", "left with exit code 199"),
+        ("left with exit code -77", "left with exit code -77"),
+        ("SIGSEGV, exit code -11", "SIGSEGV, exit code -11"),
+    ],
+)
+def test_an_exit_code_that_tells_of_a_signal_names_it(sentence, said):
+    assert with_signals(sentence) == said

@@ -13,8 +13,9 @@ Triton compiles a small C program for each kernel, and torch.compile on the CPU 
 | message | what is missing there |
 | --- | --- |
 | Failed to find C compiler | gcc or clang; slim images and compute nodes have none |
+| FileNotFoundError in Triton's build.py | the program that CC names: Triton asks for no other one then |
 | Python.h: No such file | the headers of this very Python (`python3.11-dev` for the system's 3.11) |
-| No working C++ compiler found | g++; what torch tried stands in the message, from CXX or `g++` |
+| No working C++ compiler found | g++; or the program that CXX names, which stands in the message: torch tries no other one then |
 | cannot find -lcuda, libcuda.so cannot found | the driver's library under the name that the linker looks for |
 | Cannot find a working triton installation | Triton, which torch's CPU and Windows wheels do not bring |
 | failed to map segment from shared object | the right to run what lies there: the folder's file system is mounted `noexec` |
@@ -55,6 +56,9 @@ UNSET = Fix("Let Triton look for gcc or clang itself", "unset CC")
 
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
+# What torch tries where CXX is not set is `g++`, on a Mac `clang++` (torch/_inductor/config.py).
+NAMED = r"(?!(?:clang\+\+|g\+\+)')[^'\n]{1,200}"
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning for a folder or a compiler that a variable names, else a note in the environment: who never compiles does not "
@@ -64,7 +68,12 @@ check = Check(
         r"error: (?P<header>Python\.h): No such file",
         r"fatal error: '(?P<header>Python\.h)' file not found",
         r"Cannot open include file: '(?P<header>Python\.h)'",
-        r"No working (?P<compiler>C\+\+ compiler) found in ",
+        rf"No working C\+\+ compiler found in \S+: \((?:None, )?'(?P<cxx>{NAMED})'\)",
+        rf"No working (?P<compiler>C\+\+ compiler) found in (?!\S+: \((?:None, )?'{NAMED}')",
+        Symptom(
+            r"FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<cc>[^'\n]{1,200})'",
+            near=r"[/\\]triton[/\\]runtime[/\\]build\.py\"?, line \d+, in _build\b",
+        ),
         r"RuntimeError: Compiler: (?P<compiler>\S{1,200}) is not found\.",
         r"CppCompileError: C\+\+ compile error",
         r"Cannot find a working (?P<library>triton) installation",
@@ -78,9 +87,12 @@ check = Check(
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
     ],
-    message="kernels cannot be compiled on this machine[: <compiler> is not there][: <header> is not there][: <library> is not "
+    message="kernels cannot be compiled on this machine[: CXX names <cxx>, which does not run here][: CC names <cc>, and there is "
+    "no such program][: <compiler> is not there][: <header> is not there][: <library> is not "
     "found][: <failed> failed][: <mapped> cannot be loaded, its file system is mounted noexec]",
     fixes=[
+        Fix("Let torch take g++ itself: <cxx> comes from CXX", "unset CXX"),
+        Fix("Let Triton look for gcc or clang itself: <cc> comes from CC", "unset CC"),
         Fix(
             "Without root: install compilers into the conda environment, and name them",
             "conda install -c conda-forge gcc gxx && export CC=$(which gcc) CXX=$(which g++)",

@@ -15,8 +15,9 @@ The launcher sees exit codes alone. What went wrong stands in the worker's own o
 
 Search the whole output of the rank that is named first for `Traceback` and `Error`. The exit code says whether the
 worker raised (1), did not know an option (2), was told to end (-15), was killed (-9: `host-oom-killed`), crashed
-(-6, -7, -11: `child-segfault`), or came to a limit (-24, -25: `resource-limit`). A shell in between adds 128 to the
-signal: 137 is -9, 139 is -11, 143 is -15.
+(-6, -7, -11: `child-segfault`), or came to a limit (-24, -25: `resource-limit`). Any other -N is the signal N:
+-14 is SIGALRM, a timer of the program's own. A shell in between adds 128 to the signal: 137 is -9, 139
+is -11, 143 is -15.
 
 ## See also
 
@@ -28,6 +29,10 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # The exit codes of SIGKILL and of crashes are other failures, host-oom-killed and child-segfault; of SIGINT, none.
 CODE = r"(?P<code>-(?!(?:[246-9]|11|2[45])\b)\d{1,2}|(?!13[24-79]\b|15[23]\b)\d{1,3})\b"
+# All but those that have a failure of their own, as for exit codes.
+SIGNAL = r"SIG(?!(?:KILL|SEGV|ABRT|BUS|ILL|FPE|INT|XCPU|XFSZ)\b)[A-Z]+\d?"
+# The C library's words for the same (strsignal(3)); it tells of SIGTERM where Slurm or somebody ended the job.
+WORDS = r"Alarm clock|User defined signal [12]|Hangup|Quit|Trace/breakpoint trap|Broken pipe|Bad system call|(?:Virtual|Profiling) timer expired"
 # A few lines below its headline, torchrun's summary names the rank that failed first.
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -58,13 +63,15 @@ check = Check(
             STARTER + r" ?$",
             unless=r"returned non-zero exit status (?:-?(?:[46-9]|11|2[45])|13\d|15[23])\b|died with <Signals",
         ),
-        r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
+        rf"CalledProcessError: Command .*died with <Signals\.(?P<signal>{SIGNAL})",
         rf"exits with return code = {CODE}",
         rf"ssh exited with exit code {CODE}",  # pdsh
         rf"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: Exited with exit code {CODE}",
         r"ON (?P<host>[\w.-]+) FAILED \(non-zero exit code or other failure mode\)",
         rf"process (?P<rank>\d+) terminated with exit code {CODE}",
-        r"process (?P<rank>\d+) terminated with signal (?P<signal>SIGTERM)",
+        rf"process (?P<rank>\d+) terminated with signal (?P<signal>{SIGNAL})",
+        rf"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: (?P<signal>{WORDS})",
+        rf"exited on signal \d+ \((?P<signal>{WORDS})\)",  # Open MPI
         r"Primary job +terminated normally, but \d+ process",
         r"MPI_ABORT was invoked on rank (?P<rank>\d+)",
         rf"= +EXIT CODE: (?!(?:9|11)\b){CODE}",  # MPICH and Intel MPI

@@ -29,7 +29,10 @@ named shows where it is instead.
 - [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): when ranks have different numbers of batches
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 EQUAL_BATCHES = Fix(
     "Give every rank the same number of batches",
@@ -42,6 +45,34 @@ JOINED = Fix(
     "with torch.distributed.algorithms.join.Join([model]):\n    train_one_epoch()",
     Kind.EDIT,
 )
+BRANCH = Fix(
+    "Take collectives out of branches that some ranks do not enter",
+    "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
+    Kind.EDIT,
+)
+CALLS = Fix(
+    "See which rank calls what (with torch 2.15, gloo and DDP this crashes with signal 11)",
+    "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
+)
+BARRIER = Fix(
+    "With gloo: let a barrier name the rank that does not come, here after a minute",
+    "dist.monitored_barrier(timeout=datetime.timedelta(minutes=1))",
+    Kind.EDIT,
+)
+LONG = Fix(
+    "Where one rank rightly works alone for long, allow for it; a real hang is then noticed later",
+    "dist.init_process_group(backend, timeout=datetime.timedelta(hours=2))",
+    Kind.MITIGATION,
+)
+
+# What a traceback shows of the call in which a rank waited.
+AT_A_BARRIER = re.compile(r"\b(?:(?:monitored_)?barrier|monitoredBarrier|wait_for_everyone)\b")
+IN_BACKWARD = re.compile(r"\b(?:backward|_engine_run_backward|run_backward)\(")
+IN_A_COLLECTIVE = re.compile(
+    r"\b(?:all_?reduce|all_?gather\w*|reduce|gather\w*|broadcast\w*|scatter\w*|reduce_scatter\w*)\("
+)
+DEFAULT_MS = 30 * 60 * 1000
+"""torch's own time-out for gloo (torch.distributed.constants.default_pg_timeout): who has less has set it."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -91,28 +122,29 @@ check = Check(
         r"submitted to be reduced, gathered or broadcasted by subset of ranks",
         r"\w \[missing ranks: ?(?P<missing>\d[\d, ]*)",
     ],
-    message="not every rank came to a common call[: rank <waiting> waited][ for <ms> ms][; missing: rank <missing>]",
-    fixes=[
-        EQUAL_BATCHES,
-        JOINED,
-        Fix(
-            "Take collectives out of branches that some ranks do not enter",
-            "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
-            Kind.EDIT,
-        ),
-        Fix(
-            "See which rank calls what (with torch 2.15, gloo and DDP this crashes with signal 11)",
-            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
-        ),
-        Fix(
-            "With gloo: let a barrier name the rank that does not come, here after a minute",
-            "dist.monitored_barrier(timeout=datetime.timedelta(minutes=1))",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Where one rank rightly works alone for long, allow for it; a real hang is then noticed later",
-            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=2))',
-            Kind.MITIGATION,
-        ),
-    ],
+    fixes=[EQUAL_BATCHES, JOINED, BRANCH, CALLS, BARRIER, LONG],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say who waited and who is missing, and give first what helps where that rank waited."""
+    seen = {name: text.strip() for name, text in sighting.groups.items() if text.strip()}
+    message = "not every rank came to a common call"
+    message += f": rank {seen['waiting']} waited" if "waiting" in seen else ""
+    message += f" for {seen['ms']} ms" if "ms" in seen else ""
+    message += f"; missing: rank {seen['missing']}" if "missing" in seen else ""
+    yield check.found(message, fixes=_in_order(sighting.around, int(seen.get("ms", DEFAULT_MS))))
+
+
+def _in_order(around: str, waited: int) -> list[Fix]:
+    """Return the fixes, first those for the call in which the rank waited; a time-out that was set is often too short."""
+    if AT_A_BARRIER.search(around):
+        first = [LONG, BRANCH] if waited < DEFAULT_MS else [BRANCH]
+    elif IN_BACKWARD.search(around):
+        first = [EQUAL_BATCHES, JOINED]
+    elif IN_A_COLLECTIVE.search(around):
+        first = [BRANCH, EQUAL_BATCHES]
+    else:
+        first = []
+    return [*first, *(fix for fix in check.fixes if fix not in first)]

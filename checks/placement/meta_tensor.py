@@ -35,6 +35,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"FSDP parameters should be materialized from meta device before training(?:, but the following were still on meta device: \['(?P<name>[\w.]+)')?",
         r"Cannot copy out of meta tensor; no data",
         r"Tensor\.item\(\) cannot be called on meta tensors",
         r"can't convert meta device type tensor to numpy",

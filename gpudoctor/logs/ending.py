@@ -33,6 +33,7 @@ from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import SHORTENED
 from gpudoctor.logs.values import HARMLESS
 from gpudoctor.patterns import late_pattern
+from gpudoctor.text import with_signals
 
 SLURMS = ("srun: ", "slurmstepd")
 """How Slurm's own lines begin: what stands below them was written before."""
@@ -116,7 +117,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         if run.name == "timeout" and run.exit_code == TIMED_OUT:
             said = f"timeout ended the command: its limit was over, after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
-        return None if stopped else Ending(said, telling(lines))
+        return None if stopped else Ending(with_signals(said), telling(lines))
     if course.only_help:
         return None
     if usage := _refused(lines):

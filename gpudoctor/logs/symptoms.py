@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.guard import examine, made
 from gpudoctor.literals import Finder, literals
@@ -17,6 +18,7 @@ from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.pattern_cache import compiled
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.text import with_signals
 
 ENDS = 60
 """Lines with which a log ends: what counts there alone is not looked for above."""
@@ -162,7 +164,8 @@ class _Words:
     def findings(self, check: Check, sighting: Sighting) -> tuple[Result, list[Finding]]:
         """Return what a check's own function makes of a sighting, or without one its message and fixes."""
         if Source.LOG in check.functions:
-            return examine(check, Source.LOG, Snapshot({"sighting": sighting}))
+            result, found = examine(check, Source.LOG, Snapshot({"sighting": sighting}))
+            return result, [replace(one, message=with_signals(one.message)) for one in found]
         groups = sighting.groups
         key = check.id, "" if quotes_no_line(check, groups) else sighting.line, *groups.items()
         if key not in self._said:
@@ -171,7 +174,7 @@ class _Words:
 
 
 def _filled(check: Check, sighting: Sighting) -> Finding:
-    message = filled_message(check, sighting.groups, sighting.line)
+    message = with_signals(filled_message(check, sighting.groups, sighting.line))
     return check.found(message, fixes=filled_fixes(check, sighting.groups))
 
 

@@ -25,7 +25,7 @@ EXAMPLES = {
     '{"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "timestamp": 0, "metadata": {"run_id": "none", "global_rank": 3}}': "a worker ended; what it died of is not in the launcher's words",
     "DEBUG events Error pod pytorch-simple-worker-0 container pytorch exitCode: 1 terminated message:": "a worker ended with exit code 1; what it died of is not in the launcher's words",
     "ERROR 07-04 23:23:23 multiproc_worker_utils.py:120] Worker VllmWorkerProcess pid 3283517 died, exit code: -15": (
-        "a worker ended with exit code -15; what it died of is not in the launcher's words"
+        "a worker ended with exit code -15 (SIGTERM); what it died of is not in the launcher's words"
     ),
     "The actor is dead because its owner has died. Owner Id: 01f Owner worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
@@ -46,7 +46,13 @@ EXAMPLES = {
         "  time      : 2022-04-07_18:08:41\n  host      : node001\n  rank      : 1 (local_rank: 1)\n  exitcode  : 2 (pid: 56773)"
     ): "a worker (rank 1) ended with exit code 2; what it died of is not in the launcher's words",
     TABLE.replace(": 85 (pid: 149)", ": -10 (pid: 149) (SIGUSR1)"): (
-        "a worker (rank 2) ended with exit code -10; what it died of is not in the launcher's words"
+        "a worker (rank 2) ended with exit code -10 (SIGUSR1); what it died of is not in the launcher's words"
+    ),
+    "srun: error: n7: task 3: Exited with exit code 142": (
+        "a worker (rank 3) on n7 ended with exit code 142 (128 + SIGALRM); what it died of is not in the launcher's words"
+    ),
+    TABLE.replace(": 85 (pid: 149)", ": -14 (pid: 149)"): (
+        "a worker (rank 2) ended with exit code -14 (SIGALRM); what it died of is not in the launcher's words"
     ),
     TABLE: "a worker (rank 2) ended with exit code 85; what it died of is not in the launcher's words",
     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ": MESSAGE,
@@ -75,7 +81,7 @@ EXAMPLES = {
         "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words"
     ),
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 3 (pid: 19414) of binary: python": (
-        "a worker (local rank 3) ended with exit code -15; what it died of is not in the launcher's words"
+        "a worker (local rank 3) ended with exit code -15 (SIGTERM); what it died of is not in the launcher's words"
     ),
     (
         "[default0]:E1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
@@ -92,6 +98,18 @@ EXAMPLES = {
     ),
     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM": (
         "a worker (rank 1) ended by SIGTERM; what it died of is not in the launcher's words"
+    ),
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGALRM": (
+        "a worker (rank 0) ended by SIGALRM; what it died of is not in the launcher's words"
+    ),
+    "subprocess.CalledProcessError: Command '['python', 'fit.py']' died with <Signals.SIGUSR1: 10>.": (
+        "a worker ended by SIGUSR1; what it died of is not in the launcher's words"
+    ),
+    "srun: error: n4: task 1: User defined signal 2": (
+        "a worker (rank 1) on n4 ended by User defined signal 2; what it died of is not in the launcher's words"
+    ),
+    "mpirun noticed that process rank 1 with PID 0 on node n4 exited on signal 14 (Alarm clock).": (
+        "a worker ended by Alarm clock; what it died of is not in the launcher's words"
     ),
     "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD": (
         "a worker (rank 3) ended; what it died of is not in the launcher's words"
@@ -124,4 +142,5 @@ NOT_THIS = [
     TABLE.replace(": 85 (", ": -9 ("),
     TABLE.replace(": 85 (", ": 139 ("),
     "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGINT",
 ]

@@ -28,25 +28,27 @@ EXAMPLES = {
     "it met a Bus error: nonexistent physical address": "a worker crashed in native code: Bus error",
     "# Core dump when two cards are used": "a worker crashed in native code: Core dump",
     "# Segmentation fault in the middle of an epoch": "a worker crashed in native code: Segmentation fault",
-    "DeepSpeed ends at once: return code -11 and status 245": "a worker crashed in native code, exit code -11",
-    "return codes: [0, -11]": "a worker crashed in native code, exit code -11",
-    "worker 2 (pid 4711) died with exit code -11": "a worker (rank 2) crashed in native code, exit code -11",
+    "DeepSpeed ends at once: return code -11 and status 245": "a worker crashed in native code, exit code -11 (SIGSEGV)",
+    "return codes: [0, -11]": "a worker crashed in native code, exit code -11 (SIGSEGV)",
+    "worker 2 (pid 4711) died with exit code -11 (SIGSEGV)": "a worker (rank 2) crashed in native code, exit code -11 (SIGSEGV)",
     "Windows fatal exception: access violation": "a worker crashed in native code: Windows fatal exception",
     "Unhandled exception caught in c10/util/AbortHandler.h": "a worker crashed in native code: Unhandled exception",
     "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)": "a worker crashed in native code: Segmentation fault",
-    "=   EXIT CODE: 139": "a worker crashed in native code, exit code 139",
+    "=   EXIT CODE: 139": "a worker crashed in native code, exit code 139 (128 + SIGSEGV)",
     "=   EXIT CODE: 11": "a worker crashed in native code",
-    "Child process unexpectedly failed with exitcode=134. pid=1926765": "a worker crashed in native code, exit code 134",
+    "Child process unexpectedly failed with exitcode=134. pid=1926765": "a worker crashed in native code, exit code 134 (128 + SIGABRT)",
     'I get a "segmentation fault error (core dumped)"': "a worker crashed in native code: segmentation fault",
-    "the launcher ends with an exit code of -11": ("a worker crashed in native code, exit code -11"),
+    "the launcher ends with an exit code of -11": (
+        "a worker crashed in native code, exit code -11 (SIGSEGV)"
+    ),
     TABLE: "a worker (rank 5) crashed in native code: SIGSEGV, exit code -11",
-    "  exitcode  : -6 (pid: 149)": "a worker crashed in native code, exit code -6",
+    "  exitcode  : -6 (pid: 149)": "a worker crashed in native code, exit code -6 (SIGABRT)",
     "  traceback : Signal 7 (SIGBUS) received by PID 20653": "a worker crashed in native code: SIGBUS",
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -11) local_rank: 0 (pid: 28773) of binary: python": (
-        "a worker (local rank 0) crashed in native code, exit code -11"
+        "a worker (local rank 0) crashed in native code, exit code -11 (SIGSEGV)"
     ),
     "[launch.py:434:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=3'] exits with return code = -11": (
-        "a worker crashed in native code, exit code -11"
+        "a worker crashed in native code, exit code -11 (SIGSEGV)"
     ),
     "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGSEGV": (
         "a worker (rank 2) crashed in native code: SIGSEGV"
@@ -55,16 +57,16 @@ EXAMPLES = {
         "a worker crashed in native code: SIGABRT"
     ),
     "subprocess.CalledProcessError: Command '['bash', 'run.sh']' returned non-zero exit status 139.": (
-        "a worker crashed in native code, exit code 139"
+        "a worker crashed in native code, exit code 139 (128 + SIGSEGV)"
     ),
     "[rank: 2] Child process with PID 4711 terminated with code -11. Forcefully terminating all other processes": (
-        "a worker crashed in native code, exit code -11"
+        "a worker crashed in native code, exit code -11 (SIGSEGV)"
     ),
     "srun: error: node01: task 2: Exited with exit code 134": (
-        "a worker (rank 2) on node01 crashed in native code, exit code 134"
+        "a worker (rank 2) on node01 crashed in native code, exit code 134 (128 + SIGABRT)"
     ),
     "Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)": (
-        "a worker crashed in native code, exit code 139"
+        "a worker crashed in native code, exit code 139 (128 + SIGSEGV)"
     ),
     "Process finished with exit code -1073741819 (0xC0000005)": (
         "a worker crashed in native code, exit code -1073741819"

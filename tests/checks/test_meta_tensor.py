@@ -7,6 +7,9 @@ EXAMPLES = {
         START + END
     ),
     "[rank0]: NotImplementedError: Cannot copy out of meta tensor; no data!": START + END,
+    "RuntimeError: FSDP parameters should be materialized from meta device before training, but the following were still on meta device: ['wte.weight', 'ln_f.bias']": (
+        START.replace("weights are", "weights, among them wte.weight, are") + END
+    ),
     "RuntimeError: Tensor.item() cannot be called on meta tensors": START + END,
     "TypeError: can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.": (
         START + END

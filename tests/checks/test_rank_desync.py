@@ -1,5 +1,9 @@
 """rank-desync: seen in logs."""
 
+import pytest
+
+from gpudoctor import explain
+
 MESSAGE = "not every rank came to a common call"
 EXAMPLES = {
     "HorovodAllreduce_acc_0 [missing ranks: 1, 3]": MESSAGE + "; missing: rank 1, 3",
@@ -75,3 +79,22 @@ NOT_THIS = [
     "E1120 12:00:00 api.py:900] Error waiting on exit barrier. Elapsed: 300.1 seconds",
     "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='node9', port=443): Read timed out. (read timeout=10)",
 ]
+
+
+@pytest.mark.parametrize(
+    ("call", "waited", "first"),
+    [
+        ("dist.barrier()", 90000, "timeout=datetime.timedelta(hours=2)"),
+        ("dist.barrier()", 1800000, "dist.all_reduce(loss)  # on every rank"),
+        ("loss.backward()", 90000, "DistributedSampler(dataset, drop_last=True)"),
+        ("dist.all_gather(parts, mine)", 90000, "dist.all_reduce(loss)  # on every rank"),
+    ],
+)
+def test_the_first_fix_is_for_the_call_in_which_the_rank_waited(call, waited, first):
+    text = (
+        f'Traceback (most recent call last):\n  File "/home/ana/fit.py", line 40, in <module>\n    {call}\n'
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting "
+        f"{waited}ms for recv operation to complete"
+    )
+    [finding] = explain(text).findings
+    assert first in finding.fixes[0].command

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.facts import Distribution, Distributions, Folder, Python, Storage, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
@@ -30,6 +31,14 @@ EXAMPLES = {
     "torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')": (
         MESSAGE + ": C++ compiler is not there"
     ),
+    "torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, '/sw/gcc-13/bin/c++')": (
+        MESSAGE + ": CXX names /sw/gcc-13/bin/c++, which does not run here"
+    ),
+    (
+        '  File "/env/lib/python3.12/site-packages/triton/runtime/build.py", line 91, in _build\n'
+        "    subprocess.check_call(cc_cmd, stdout=subprocess.DEVNULL)\n"
+        "FileNotFoundError: [Errno 2] No such file or directory: 'icx'"
+    ): MESSAGE + ": CC names icx, and there is no such program",
     "RuntimeError: Compiler: cl is not found.": MESSAGE + ": cl is not there",
     "torch._inductor.exc.InductorError: CppCompileError: C++ compile error": MESSAGE,
     "torch._inductor.exc.TritonMissing: Cannot find a working triton installation. Either the package is not installed or it is too old.": (
@@ -51,7 +60,15 @@ NOT_THIS = [
     "A matching Triton is not available, some optimizations will not be enabled.",
     "RuntimeError: Ninja is required to load C++ extensions",
     "fatal error: cuda.h: No such file or directory",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'icx'",
 ]
+
+
+@pytest.mark.parametrize(("tried", "first"), [("clang++-19", "unset CXX"), ("g++", "conda install")])
+def test_a_variable_that_names_no_compiler_is_the_first_to_go(tried, first):
+    text = f"InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, '{tried}')"
+    [finding] = explain(text).findings
+    assert finding.fixes[0].command.startswith(first)
 
 
 def run(**facts):

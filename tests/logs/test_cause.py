@@ -261,7 +261,9 @@ Root Cause (first observed failure):
 def test_a_local_rank_is_not_taken_for_the_rank():
     (finding,) = explain(SUMMARY).findings
     assert finding.ranks == [5]
-    assert finding.message == "a worker (local rank 0) crashed in native code, exit code -11 (rank 5)"
+    assert (
+        finding.message == "a worker (local rank 0) crashed in native code, exit code -11 (SIGSEGV) (rank 5)"
+    )
     (finding,) = explain(SUMMARY.splitlines()[0]).findings
     assert (finding.ranks, "local rank 0" in finding.message) == ([], True)
 

@@ -168,7 +168,7 @@ def test_a_command_that_somebody_interrupted_has_not_failed():
     assert report.findings == []
     assert report.verdict.status is Status.UNKNOWN
     assert report.verdict.sentence.startswith(
-        "python was interrupted, and ended with exit code 130 after 2.0 s"
+        "python was interrupted, and ended with exit code 130 (128 + SIGINT) after 2.0 s"
     )
 
 
