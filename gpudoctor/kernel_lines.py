@@ -88,7 +88,7 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
         (rf"NVRM: The NVIDIA GPU {PLACE}.{{0,80}}fallen off the bus", _event("xid", code=79)),
         (r"NVRM: fallen off the bus and is not responding to commands", _event("xid", code=79)),
         (
-            rf"NVRM: (?:GPU {PLACE}:? )?.{{0,80}}(?:Cannot initialize GSP firmware RM|failed to wait for GFW_BOOT)",
+            rf"NVRM:? (?:GPU {PLACE}:? )?.{{0,80}}(?:[Cc]annot initialize GSP|failed to wait for GFW_BOOT)",
             _event("gsp"),
         ),
         (

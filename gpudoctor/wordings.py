@@ -46,7 +46,7 @@ REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
 ASSERTING_THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
 """What stands before an assertion of a kernel."""
 CUDA_START = (
-    r"(?:\bcuInit err(?:or)?|cuda driver library (?:init failure|failed to get device context)|cudart init failure|"
+    r"(?:\bcuInit err(?:or)?|cuda driver library (?:init failure|failed to get device context)|(?:cudart|nvcuda) init failure|"
     r"\b(?:cuda|CUDA) driver error(?: code)?)[ :=(]{1,4}"
 )
 """What programs without torch say before CUDA's number for why it did not start."""

@@ -283,3 +283,7 @@ def test_detectron2_compiled_for_another_gpu(examined):
     )
     assert [f.id for f in examined(listed.format(flags="7.0, 7.5")).findings] == ["gpu-arch-unsupported"]
     assert examined(listed.format(flags="7.0, 8.0")).findings == []
+    older = listed.replace(
+        " (arch=8.6)", ""
+    )  # which told the architectures otherwise, and the GPU's not at all
+    assert [f.id for f in examined(older.format(flags="sm_37")).findings] == ["gpu-arch-unsupported"]

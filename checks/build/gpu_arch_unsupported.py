@@ -126,7 +126,7 @@ def environment(
         raise CannotTell("which GPUs torch sees is not known")
     if not cards:
         return
-    if lacking := _beside(extensions, known):
+    if lacking := _beside(extensions, cards):
         yield lacking
         return
     said = [text for text in torch.warnings if "not compatible with the current PyTorch installation" in text]
@@ -158,8 +158,9 @@ def environment(
     )
 
 
-def _beside(extensions: Extensions | None, known: list[tuple[str, tuple[int, int]]]) -> Finding | None:
+def _beside(extensions: Extensions | None, cards: list[tuple[str, str]]) -> Finding | None:
     """Find a library whose own kernels were compiled for none of the GPUs that are here."""
+    known = [(name, own) for name, text in cards if (own := _capability(text) or capability_of(name))]
     for one in extensions.each if extensions is not None else []:
         left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in one.architectures)]
         if left_out and one.architectures:

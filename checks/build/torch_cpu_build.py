@@ -55,6 +55,11 @@ check = Check(
             r"\bpytorch-cpu\b|\bcpuonly\b|\b[Cc][Pp][Uu](?:[- ]only)? (?:version|build|wheel|variant|edition) of (?:[Pp]y)?[Tt]orch",
             near=r"is_available\(\)\W.{0,60}\bFalse\b|CUDA (?:is )?not available|CUDA is unavailable",
         ),
+        Symptom(
+            r"\b(?:install(?:s|ed|ing)?|gets?|got|gives?|gave|pull(?:s|ed)|us(?:es|ing)|have|has|is) (?:\w{1,8} ){0,3}"
+            r"[Cc][Pp][Uu](?:[- ]only)? (?:version|build|wheel|variant|edition) of (?:[Pp]y)?[Tt]orch",
+            near=r"\b(?:RTX|GTX|NVIDIA|GeForce|nvidia-smi)\b",
+        ),
         r"Could not run 'aten::empty(_strided|\.memory_format)?' with arguments from the 'CUDA' backend",
     ],
     message="this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",

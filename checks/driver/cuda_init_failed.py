@@ -160,6 +160,11 @@ check = Check(
         r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",
         r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_(?:UNKNOWN|NOT_INITIALIZED|OPERATING_SYSTEM|NOT_PERMITTED)|unknown error)",
         r"\bcuInit\(0?\)(?: returned |=)(?P<code>3|34|304|804|805|999)\b",
+        Symptom(r"\[(?P<code>3|34|304|80[0145679]|999)\] Call to cuInit results in", unless=FORKED),  # numba
+        # where nvidia-smi has an answer all the same
+        Symptom(
+            r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_NO_DEVICE)", near=r"\bNVIDIA-SMI \d{3}\.", unless=HIDDEN
+        ),
         Symptom(rf"{CUDA_START}(?P<code>3|30|34|36|304|80[0145679]|999)\b", unless=FORKED),
         # deviceQuery and people's own programs
         Symptom(

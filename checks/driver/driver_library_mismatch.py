@@ -51,6 +51,7 @@ check = Check(
         r"system has unsupported display driver / cuda driver combination",
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
         rf"{CUDA_START}803\b",
+        r"\[803\] Call to cuInit results in",  # numba
         rf"kernel version (?P<module>{VERSION}) does not match DSO version (?P<client>{VERSION})",
     ],
     message="the driver's libraries[ (<client>)] and its loaded kernel module[ (<module>)] are of different versions: no "

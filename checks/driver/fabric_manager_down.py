@@ -43,6 +43,7 @@ check = Check(
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
         r"cudaGet\w{4,30} returned 802\b|CUDA [Ee]rror:? 802\b",
         rf"{CUDA_START}802\b",
+        r"\[802\] Call to cuInit results in",  # numba
         # as people put it
         r"\bCUDA\b.{0,60}\b802\b.{0,12}\berror\b|\bCUDA\b.{0,60}\berror\b.{0,12}\b802\b",
         (

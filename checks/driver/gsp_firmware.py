@@ -29,7 +29,7 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting,
 from gpudoctor.facts import Driver, Gpus, KernelLog
 
 SILENT = (119, 120)
-UNSTARTED = ("Cannot initialize GSP", "failed to wait for GFW_BOOT")
+UNSTARTED = ("annot initialize GSP", "failed to wait for GFW_BOOT")
 """What the driver says where it never came to run."""
 
 check = Check(

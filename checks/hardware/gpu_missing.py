@@ -104,6 +104,9 @@ COUNTERS = (
 )
 COUNTS = r"(?:shows?|sees?|lists?|finds?|detects?|reports?|recogni[sz]es?|displays?|returns?|(?:show|see|list|find|detect|report)ing)"
 CARDS = r"(?:GPUs?|gpus?|cards?|devices?)"
+AT_A_MACHINE = (
+    r"nvidia-smi|\b[Rr]eboot|\blspci|\bdriver|\bslurm|\bserver|\bnode|[Dd]evice [Mm]anager|\bBIOS\b"
+)
 HIDDEN = r"VISIBLE_DEVICES|--gpus|\bMIG\b"
 
 check = Check(
@@ -134,6 +137,23 @@ check = Check(
             r"(?:is|are|was|were|gets?|can be)\b.{0,30}(?P<counter>visible|detected|recogni[sz]ed|shown|found|listed|seen)",
             unless=HIDDEN,
         ),
+        Symptom(
+            rf"\b(?P<gone>{NUMBER}|a|another) (?:of (?:the|my|our) (?:{NUMBER} )?)?(?:[\w-]{{1,10}} )?{CARDS} (?:(?:has|have|had|just|suddenly) ){{0,2}}"
+            r"(?:disappear(?:s|ed)?|vanish(?:es|ed)?|(?:is|are|was|were|went) (?:missing|gone))\b",
+            near=AT_A_MACHINE,
+            unless=HIDDEN,
+        ),
+        Symptom(
+            rf"\b(?:has|have|had|we|it|node|server|machine) (?:has )?(?:lost|came up short|(?:is|was|came up) missing) (?P<gone>{NUMBER}|a|another) "
+            rf"(?:of (?:the|its|our) (?:{NUMBER} )?)?{CARDS}\b",
+            near=AT_A_MACHINE,
+            unless=HIDDEN,
+        ),
+        Symptom(
+            rf"\bcame up (?:short|with) (?P<gone>{NUMBER}|a) (?:{CARDS} (?:short|less|missing)|GPU\b)",
+            near=AT_A_MACHINE,
+            unless=HIDDEN,
+        ),
     ],
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
@@ -151,6 +171,14 @@ def log(sighting: Sighting) -> Iterator[Finding]:
             yield check.found(
                 f"{count(seen, 'GPU')} of {of} {'is' if seen == 1 else 'are'} seen: compare what each layer counts"
             )
+        return
+    if "gone" in groups:
+        few = count(_number(groups["gone"]), "GPU")
+        yield check.found(
+            f"{few} is told to be missing: compare what each layer counts"
+            if few.startswith("1 ")
+            else f"{few} are told to be missing: compare what each layer counts"
+        )
         return
     if "set" in groups:
         message = f"Slurm counts {groups['here']} of the {groups['set']} GPUs that the node is said to have, and gives it no jobs"
@@ -205,7 +233,10 @@ def environment(
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else WORDS.index(text.lower()) + 1
+    """Read a number in figures or words; ``a`` and ``another`` are one."""
+    if text.isdecimal():
+        return int(text)
+    return WORDS.index(text.lower()) + 1 if text.lower() in WORDS else 1
 
 
 def _none_listed(pci: Pci | None, gpus: Gpus) -> list[Finding]:

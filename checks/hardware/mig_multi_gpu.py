@@ -45,6 +45,7 @@ SEPARATE = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where instances are merely listed or some GPUs are whole, a note where no ranks are asked for",
+    words_stand=True,  # a table may not show the instances
     symptoms=[
         r"CUDA_VISIBLE_DEVICES\W{1,4}(?P<list>MIG-[\w/-]{4,80}, ?MIG-[\w/,-]{4,400})",
         r"\bMIG (?P<profile>\d+g\.\d+gb)\S{0,8}\s{1,20}Device\s{1,6}(?P<device>[1-9]\d?): \(UUID: MIG-",
@@ -54,6 +55,7 @@ check = Check(
         # told in a sentence
         r"\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b.{0,80}\bMIG\b",
         r"\bMIG\b.{0,80}\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b",
+        r"\bonly (?P<lone>MIG (?:DEV|[Dd]evice) 0) (?:is|was|gets?)\b",
         Symptom(r"(?P<ordinal>device < num_gpus INTERNAL ASSERT FAILED)", near=MIG_SLICE),
         Symptom(
             r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)",

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Measurements, PeerCopy
 
+VALUES = r"tensor\(\[(?=[^\]]{0,200}[1-9])[^\]]{1,200}\], device='cuda:0'\)"
 ZEROS = r"tensor\(\[0\.(?:, *0\.){0,20}\], device='cuda:[1-9]\d?'\)"
 NVIDIA = r"nvidia|NVRM|NCCL|[Cc]uda|CUDA"
 
@@ -48,9 +49,10 @@ check = Check(
         # a Python session: a tensor with values on cuda:0, and nothing but zeros after the copy
         Symptom(
             ZEROS,
-            near=r"tensor\(\[(?=[^\]]{0,200}[1-9])[^\]]{1,200}\], device='cuda:0'\)[\s\S]{0,400}"
-            r"\.(?:to|cuda)\((?:['\"]cuda:)?[1-9]\d?['\"]?\)[\s\S]{0,80}" + ZEROS,
+            near=VALUES + r"[\s\S]{0,400}\.(?:to|cuda)\((?:['\"]cuda:)?[1-9]\d?['\"]?\)[\s\S]{0,80}" + ZEROS,
         ),
+        # what a script printed, beside the script
+        Symptom(ZEROS, near=r"(?=[\s\S]*\.(?:to|cuda)\()[\s\S]*" + VALUES + r"\s{1,8}" + ZEROS),
     ],
     message="what one GPU sent is not what the other received: gradients and weights are wrong without an error",
     fixes=[

@@ -7,7 +7,8 @@ from gpudoctor.facts import Extension, Extensions
 
 # torchvision's line says the same, and its wheels hold PTX too, which the line does not tell.
 _COMPILED = re.compile(
-    r"(?P<name>detectron2) arch flags\s{1,40}(?P<flags>\d{1,2}\.\d(?:, ?\d{1,2}\.\d){0,30})$"
+    r"(?P<name>detectron2) arch flags\s{1,40}"
+    r"(?P<flags>(?:\d{1,2}\.\d|sm_\d{2,3})(?:, ?(?:\d{1,2}\.\d|sm_\d{2,3})){0,30})$"
 )
 
 
@@ -18,6 +19,9 @@ def read(lines: Iterable[str]) -> Extensions | None:
     """
     for line in lines:
         if " arch flags" in line[:40] and (match := _COMPILED.match(line[:300])):
-            flags = [f"sm_{flag.strip().replace('.', '')}" for flag in match["flags"].split(",")]
+            flags = [
+                f"sm_{flag.strip().removeprefix('sm_').replace('.', '')}"
+                for flag in match["flags"].split(",")
+            ]
             return Extensions(each=[Extension(name=match["name"], architectures=flags)])
     return None

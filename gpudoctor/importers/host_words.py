@@ -48,7 +48,7 @@ _OF_SERVICE = re.compile(r"(?:DefaultL|L)imitMEMLOCK=(?P<value>infinity|\d{1,15}
 # "the memlock limit is 64 KB", "ulimit -l returns 65536", "max locked memory was set to 64kb"
 _LOCKED = re.compile(
     r"(?:\bmemlock\b|\bulimit -l\b|\block(?:ed|able)[ -]memory\b)[`'\"]?"
-    r"(?P<between>[^\d\n;.?!=(]{0,40}?[ =:`'\"])(?P<value>\d{1,12}(?![\d.])|unlimited\b)"
+    r"(?P<between>[^\d\n;.?!=(]{0,40}?[ =:`'\"])(?P<value>\d{1,12}(?!\d|\.\d)|unlimited\b)"
     r" ?(?P<unit>[KMGT]?)(?:i?B(?:ytes)?\b|\b)",
     re.IGNORECASE,
 )

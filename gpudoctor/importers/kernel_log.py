@@ -7,9 +7,9 @@ from gpudoctor.facts import KernelLog
 from gpudoctor.kernel_lines import events, parse
 
 _SIGNS = (
-    "NVRM: ", "SXid (PCI", "Out of memory: ", "emory cgroup out of memory", "oom-kill:", "blocked for more than",
-    "soft lockup - CPU#", "segfault at ", "PCIe Bus Error: severity=", "mlx5_core ", "DMAR: [DMA", "IO_PAGE_FAULT",
-    "FS: server ", "nfs: server ",
+    "NVRM: ", "NVRM RmInit", "SXid (PCI", "Out of memory: ", "emory cgroup out of memory", "oom-kill:",
+    "blocked for more than", "soft lockup - CPU#", "segfault at ", "PCIe Bus Error: severity=", "mlx5_core ",
+    "DMAR: [DMA", "IO_PAGE_FAULT", "FS: server ", "nfs: server ",
 )  # fmt: skip
 """Words of the kernel alone: a text is prose, logs of trainings and much else."""
 

@@ -16,7 +16,7 @@ _REFUSED = re.compile(
 # NCCL, UCX, OpenMPI and perftest: "Call to ibv_reg_mr failed with error Cannot allocate memory"
 _NO_MEMORY = re.compile(
     r"\b(?P<call>ibv_(?:reg_\w{1,20}|create_(?:cq|qp|srq)\w{0,10}|alloc_\w{1,10}))\b.{0,200}"
-    r"(?:Cannot allocate memory|\b(?:errno|error) (?:is )?12\b|ENOMEM)"
+    r"(?:failed\W{0,3}$|Cannot allocate memory|\b(?:errno|error) (?:is )?12\b|ENOMEM)"
 )
 _MOST = 64
 

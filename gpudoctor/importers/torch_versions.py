@@ -21,6 +21,13 @@ _BESIDE = re.compile(
     r"(?P<cuda>\d{1,2}\.\d)(?![\d])",
     re.IGNORECASE,
 )
+# the same on two lines, one below the other, in either order
+_FRONT = r"[-*\u2022\s]{0,4}(?:(?:the|my) )?(?:version (?:of )?)?"
+_VERSION_IS = r"(?: version)?[`'\"*]{0,3}(?: is| was)?\s{0,3}[:=]{0,2}\s{0,3}v?"
+_TORCH_ALONE = re.compile(
+    _FRONT + "(?:py)?torch" + _VERSION_IS + r"(?P<release>\d\.\d{1,2}(?:\.\d)?)[.,;]?$", re.IGNORECASE
+)
+_CUDA_ALONE = re.compile(_FRONT + "cuda" + _VERSION_IS + r"(?P<cuda>\d{1,2}\.\d)[.,;]?$", re.IGNORECASE)
 # https://pytorch.org/get-started/previous-versions/: a CUDA that no wheel of the release is for is the toolkit's, or
 # the driver's, and tells nothing of torch.
 _WHEELS = {
@@ -66,8 +73,12 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
             if printed is not None:
                 found[printed["version"]] = printed
                 ran.add(printed["version"])
-        if "uda" in line[:400].lower() and not (_WANTED.search(line[:400]) or _OF_OTHERS.search(line[:400])):
-            beside |= dict(_beside(line[:400]))
+        if ("uda" in line[:400].lower() or "orch" in line[:80]) and not (
+            _WANTED.search(line[:400]) or _OF_OTHERS.search(line[:400])
+        ):
+            beside |= dict(
+                _beside(line[:400]) or _below(last[:80], line[:80]) or _below(line[:80], last[:80])
+            )
         last = line or last
     installed = next((d.version for d in listed if d.name == "torch"), None)
     if installed is not None:
@@ -88,9 +99,18 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     )
 
 
-def _beside(line: str) -> Iterator[tuple[str, str]]:
-    """Yield version and CUDA of a wheel that a line names, as the wheel itself would: ``1.11.0+cu102``."""
-    for match in _BESIDE.finditer(line):
-        release = match["release"] if match["release"].count(".") == 2 else f"{match['release']}.0"
-        if match["cuda"] in _WHEELS.get(release.rpartition(".")[0], "").split():
-            yield f"{release}+cu{match['cuda'].replace('.', '')}", match["cuda"]
+def _beside(line: str) -> list[tuple[str, str]]:
+    """Return version and CUDA of the wheels that a line names, as a wheel itself would: ``1.11.0+cu102``."""
+    return [wheel for match in _BESIDE.finditer(line) for wheel in _wheel(match["release"], match["cuda"])]
+
+
+def _below(torch: str, cuda: str) -> list[tuple[str, str]]:
+    """Return the wheel that two lines name together: ``torch: 2.0.1`` and ``cuda: 11.8``."""
+    version, toolkit = _TORCH_ALONE.match(torch), _CUDA_ALONE.match(cuda)
+    return list(_wheel(version["release"], toolkit["cuda"])) if version and toolkit else []
+
+
+def _wheel(named: str, cuda: str) -> Iterator[tuple[str, str]]:
+    release = named if named.count(".") == 2 else f"{named}.0"
+    if cuda in _WHEELS.get(release.rpartition(".")[0], "").split():
+        yield f"{release}+cu{cuda.replace('.', '')}", cuda

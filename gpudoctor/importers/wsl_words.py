@@ -7,6 +7,8 @@ from gpudoctor.facts import Host
 
 _WSL = re.compile(
     r"\d-microsoft-standard(?:-WSL2|\b)|^[-*] \[[xX]\] WSL 2$|^WSL version: \d\.\d{1,2}\.\d|\bwsl\.exe --version\b"
+    # what somebody cannot do there: "in WSL2 it works" is of another system
+    r"|\b(?:n[o']t|never|cannot|fails?|no) .{0,60}\b(?:in|inside|under|within|from) (?:the |my )?WSL ?2?\b(?! ?[:/])"
 )
 
 

@@ -28,6 +28,8 @@ STUB = UNEXPECTED + "34: CUDA driver is a stub library"
 MPS = UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server"
 CONTAINER_BANNER = "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]"
 EXAMPLES = {
+    "| NVIDIA-SMI 535.54.03   Driver Version: 536.23\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected": 'CUDA could not start ("CUDA_ERROR_NO_DEVICE"): no GPU can be used in this process',
+    "[999] Call to cuInit results in CUDA_ERROR_UNKNOWN": "CUDA could not start (error 999): no GPU can be used in this process",
     "cuda driver library init failure: 999": "CUDA could not start (error 999): no GPU can be used in this process",
     "cudaGetDeviceCount() call failed with error 804": "CUDA could not start (error 804): no GPU can be used in this process",
     "cudaGetDeviceCount returned 999": "CUDA could not start (error 999): no GPU can be used in this process",
@@ -58,7 +60,7 @@ EXAMPLES = {
         'CUDA could not start (error 30 "unknown error"): no GPU can be used in this process'
     ),
     "numba.cuda.cudadrv.driver.CudaAPIError: [34] Call to cuInit results in CUDA_ERROR_STUB_LIBRARY": (
-        "CUDA could not start: no GPU can be used in this process"
+        "CUDA could not start (error 34): no GPU can be used in this process"
     ),
     'process_linux.go:449: running hook: nvidia-container-cli: initialization error: cuda error: out of memory\\n": unknown.': (
         'CUDA could not start ("out of memory"): no GPU can be used in this process'

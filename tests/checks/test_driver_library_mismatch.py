@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("driver-library-mismatch")
 MESSAGE = "the driver's libraries and its loaded kernel module are of different versions: no new process can use a GPU"
 EXAMPLES = {
+    "[803] Call to cuInit results in UNKNOWN_CUDA_ERROR": "the driver's libraries and its loaded kernel module are of different versions: no new process can use a GPU",
     "error looking up devices: cuInit err: 803": "the driver's libraries and its loaded kernel module are of different versions: no new process can use a GPU",
     "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 565.57": (
         "the driver's libraries (565.57) and its loaded kernel module are of different versions: no new "

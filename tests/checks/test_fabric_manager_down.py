@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("fabric-manager-down")
 MESSAGE = "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used"
 EXAMPLES = {
+    "[802] Call to cuInit results in UNKNOWN_CUDA_ERROR": "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used",
     "warn: cuda driver error 802 while looking for devices": "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used",
     "On H100 the start of CUDA fails with 802 system error": MESSAGE,
     "CUDA init gives error code 802 here": MESSAGE,

@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-fell-off-bus")
 MESSAGE = "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it"
 EXAMPLES = {
+    "Error: nvmlDeviceGetHandleByIndex(): Unknown Error": "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it",
     "the card dies at random with Xid 79 under load": (
         "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it"
     ),

@@ -26,6 +26,9 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
 EXAMPLES = {
+    "The reboot of the node came up short a GPU.": "1 GPU is told to be missing: compare what each layer counts",
+    "After the reboot the node has lost a GPU.": "1 GPU is told to be missing: compare what each layer counts",
+    "Since this morning two GPUs disappeared from nvidia-smi.": "2 GPUs are told to be missing: compare what each layer counts",
     "Only 7 of the 8 cards are detected.": "7 GPUs of 8 are seen: compare what each layer counts",
     "The box holds four GPUs and since Monday nvidia-smi lists only three.": "3 GPUs of 4 are seen: compare what each layer counts",
     "torch.cuda.device_count() returns 1 instead of 4": "1 GPU of 4 is seen: compare what each layer counts",

@@ -9,6 +9,7 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "what one GPU sent is not what the other received: gradients and weights are wrong without an error"
 EXAMPLES = {
+    "a = torch.rand(3, device='cuda:0')\nprint(a); print(a.to('cuda:1'))\ntensor([0.5, 0.25, 0.75], device='cuda:0')\ntensor([0., 0., 0.], device='cuda:1')": "what one GPU sent is not what the other received: gradients and weights are wrong without an error",
     "Verification error @ element 1: val = 0.000000, ref = 4.000000": MESSAGE,
     "# Out of bounds values : 8 FAILED": MESSAGE,
     "[ 512.1] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0012 address=0xfe00 flags=0x0020]": MESSAGE,

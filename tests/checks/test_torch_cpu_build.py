@@ -24,6 +24,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-cpu-build")
 MESSAGE = "this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has"
 EXAMPLES = {
+    "With my RTX 3060 the installer gives me a CPU-only build of PyTorch": "this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",
     "conda gave me pytorch-cpu, and torch.cuda.is_available() is False": "this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",
     "AssertionError: Torch not compiled with CUDA enabled": MESSAGE,
     "RuntimeError: PyTorch was compiled without CUDA support": MESSAGE,

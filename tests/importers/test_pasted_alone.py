@@ -310,6 +310,7 @@ def test_amd_gpus_are_counted_and_no_more(text, number, facts_of):
         ("- [X] WSL 2\n- [ ] WSL 1\nGPU 0: x\n", True),
         ("- [ ] WSL 2\nulimit -n\n1024\n", False),
         ("in WSL2 it works\nulimit -n\n1024\n", False),
+        ("the GPU cannot be seen in WSL2\nulimit -n\n1024\n", True),
     ],
 )
 def test_a_text_from_wsl(text, wsl, facts_of):

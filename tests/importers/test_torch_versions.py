@@ -77,3 +77,21 @@ def test_what_torch_itself_raised_once_it_was_imported_is_no_import_that_fails(f
         "RuntimeError: Found no C++ compiler\n"
     )
     assert facts_of(HEAD + text + "$ pip list | grep torch\n" + LISTED)["torch"].imported
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my torch version is 2.0.1\ncuda is 11.8\n",
+        "- CUDA: 11.8\n- PyTorch: 2.0.1\n",
+        "* **PyTorch version**: 2.0.1\n* **CUDA version**: 11.8\n",
+    ],
+)
+def test_torch_and_cuda_on_two_lines(text, facts_of):
+    torch = facts_of(text + "GPU: RTX 5080\n")["torch"]
+    assert (torch.version, torch.cuda) == ("2.0.1+cu118", "11.8")
+
+
+def test_a_toolkit_below_torch_that_no_wheel_is_for(facts_of):
+    told = facts_of("torch: 2.0.1\ncuda: 12.2\nRANK=0\nWORLD_SIZE=1\nCUDA_VISIBLE_DEVICES=0\n")
+    assert "torch" not in told or told["torch"].cuda != "12.2"
