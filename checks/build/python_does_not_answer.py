@@ -11,8 +11,8 @@ starts it shows nothing at all, or ends with a signal before its own first messa
   process.
 - An environment module or container that was changed since: the interpreter's own shared library is of another version.
 - `PYTHONHOME` names the home of another Python, or none: every Python dies before its first line, with "No module named
-  'encodings'". A module or an old `setup.sh` exports it. gpudoctor's own script dies of it too: start the
-  module gpudoctor with Python's options -I -m.
+  'encodings'". A module or an old `setup.sh` exports it. The command `gpudoctor` dies of it too;
+  `python -I -m gpudoctor check` does not.
 - What was named is a wrapper script, a launcher or another program, and no Python.
 
 ## How to tell

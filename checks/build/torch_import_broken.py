@@ -63,7 +63,9 @@ check = Check(
             r"lib(?:stdc\+\+|c)\.so\.6: version \W?(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$",
             near=r"\bimport torch\b",
         ),
-        r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object(?!: Cannot allocate memory))",
+        r"libtorch\S*: cannot allocate memory in static TLS block",
+        # by its name alone it is the limit on addresses, resource-limit
+        r"/libtorch\S*: failed to map segment from shared object(?!: Cannot allocate memory)",
         r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
         Symptom(

@@ -44,7 +44,7 @@ FIRST, SECOND = r"\[(?P<first>[\d, ]*)\]", r"\[(?P<second>[\d, ]*)\]"
 STACK = rf"stack expects each tensor to be equal size[,.] but got {FIRST} at entry (?P<a>\d+) and {SECOND} at entry (?P<b>\d+)"
 
 PAD = Fix(
-    "Pad the samples of a batch to the longest one of it",
+    "The samples are tensors, without a label: pad them to the longest one of the batch",
     "def collate(batch):\n"
     "    return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)\n\n\n"
     "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
@@ -60,6 +60,17 @@ KEYED = Fix(
     Kind.EDIT,
     proof="collate_fn=",
 )
+PAIRED = Fix(
+    "The samples are pairs of a row and a label: pad the rows to the longest one of the batch",
+    "def collate(batch):\n"
+    "    rows, labels = zip(*batch)\n"
+    "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor(labels)\n\n\n"
+    "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
+    Kind.EDIT,
+    proof="collate_fn=",
+)
+BY_PLACE = "collate(samples"
+"""The same where samples are tuples or lists: it goes through their places."""
 BY_KEY = "key: collate("
 """What torch's collate function has in its traceback where samples are dictionaries (torch/utils/data/_utils/collate.py)."""
 TOKENS = Fix(
@@ -113,7 +124,7 @@ check = Check(
             unless=r"too many dimensions '|[Cc]ould not (?:determine|infer) |must be real number|NoneType|ModuleNotFoundError",
         ),
     ],
-    fixes=[PAD, TOKENS, IMAGES, LISTS, FIND],
+    fixes=[PAD, PAIRED, TOKENS, IMAGES, LISTS, FIND],
 )
 
 
@@ -133,11 +144,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "a" in seen:
         said = f"the samples of a batch have different sizes: number {seen['a']} of it [{first}], number {seen['b']} [{second}]"
     ours, theirs = _sizes(first), _sizes(second)
-    fixes = [KEYED if BY_KEY in sighting.around else PAD, TOKENS, FIND]
+    pad = KEYED if BY_KEY in sighting.around else PAIRED if BY_PLACE in sighting.around else PAD
+    fixes = [pad, TOKENS, FIND]
     if len(ours) >= 3 or len(theirs) >= 3:
         fixes = [IMAGES, FIND, LISTS]
     elif len(ours) == len(theirs) == 2 and ours[1:] == theirs[1:]:
-        fixes = [PAD, LISTS, FIND]
+        fixes = [pad, LISTS, FIND]
     if len(ours) == len(theirs) == 3 and ours[1:] == theirs[1:]:
         said += "; only the number of channels differs"
     elif len(ours) != len(theirs):

@@ -44,7 +44,7 @@ GOES_ON = re.compile(
 
 PLAIN = [
     Fix(
-        "Look for it on every node, where and as the job runs",
+        "Look for it where the job starts; under Slurm on every node of it (without Slurm: the part in quotes)",
         "srun --ntasks-per-node=1 sh -c 'hostname; pwd; ls -l FILE'",
     ),
     Fix(

@@ -35,6 +35,11 @@ SLOW = 1.0
 
 LOCAL = Fix("Meanwhile, train on another node, or from a copy of the data on a local disk")
 WAITS = Fix("See who waits for it", "ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'")
+FUSE = Fix(
+    "A FUSE mount that you made yourself (sshfs, gcsfuse, s3fs): take it off, without root, and mount it again",
+    "fusermount -uz /PATH",
+    source="https://man.archlinux.org/man/fusermount.1",
+)
 REMOUNT = Fix(
     "Mount it again, when its server is there", "sudo umount -l /PATH; sudo mount /PATH", Kind.ADMIN
 )
@@ -45,7 +50,7 @@ KERNEL = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning for a slow one, and for one that training need not use",
-    fixes=[LOCAL, WAITS, KERNEL, REMOUNT],
+    fixes=[LOCAL, WAITS, FUSE, KERNEL, REMOUNT],
     no_reproduction="needs a server that does not answer",
 )
 

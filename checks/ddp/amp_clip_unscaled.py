@@ -2,8 +2,9 @@
 
 ## What happens
 
-Nothing fails. The gradients are larger by the scaler's factor, 65536 at first, so clipping to a norm of 1 makes them far too small, and
-the model hardly learns.
+Nothing fails. The gradients are larger by the scaler's factor, 65536 at first, so clipping to a norm of 1 makes them far too small.
+With SGD the model hardly learns. Adam and AdamW divide by the size of the gradients and hide it, as long as those are well above their
+`eps`; but every gradient is clipped to one length then, whatever it was.
 
 ## Why
 
@@ -11,9 +12,9 @@ the model hardly learns.
 
 ## How to tell
 
-Print what `clip_grad_norm_` returns: thousands, where it should be of the order of 1.
+Print what `clip_grad_norm_` returns: tens of thousands, where a few units are usual; with `scaler.get_scale()` as the factor.
 
-Or have the script check it: see how far a weight moves in a step: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
+Or have the script check it, with SGD and as a limit a tenth of what a step without the scaler moves a weight: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
 `gpudoctor explain` recognises that message in a log.
 
 ## See also

@@ -61,8 +61,8 @@ DECIDED = Fix(
 )
 TOGETHER = Fix(
     "Decide by a number that all ranks share",
-    "loss = torch.tensor(mean_loss, device=device)\ndist.all_reduce(loss, op=dist.ReduceOp.AVG)\n"
-    "if loss.item() < best:\n    save()",
+    "loss = torch.tensor(mean_loss, device=device)\ndist.all_reduce(loss)\n"
+    "if loss.item() / dist.get_world_size() < best:\n    save()",
     Kind.EDIT,
 )
 SKIPPED = Fix(

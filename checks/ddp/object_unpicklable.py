@@ -12,7 +12,7 @@ These calls turn objects into bytes with pickle, and give those to the other ran
 each class and function; it cannot write:
 
 - lambdas, and classes and functions that are defined inside a function;
-- locks, open files, sockets, loggers, generators, process groups, dataset and model objects that hold any of these.
+- locks, open files, sockets, generators, process groups, and any data set, model or other object that holds one of these.
 
 ## How to tell
 

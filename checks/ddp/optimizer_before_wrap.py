@@ -2,14 +2,14 @@
 
 ## What happens
 
-The loss does not fall, and nothing is said: the optimizer steps parameters that the model does not use any more. Or
-`optimizer.step()` fails on a parameter that is neither whole nor of the right shape.
+The loss does not fall, and nothing is said: the optimizer steps parameters that the model does not use any more.
 
 ## Why
 
 FullyShardedDataParallel puts the parameters of a module into flat ones, and `fully_shard` puts DTensors in their place. An
-optimizer that was built before has the old ones. DistributedDataParallel keeps the model's parameters: there the order does not
-matter.
+optimizer that was built before has the old ones. With `use_orig_params=True` FullyShardedDataParallel of torch 2.15 was seen to
+keep them, which its documentation does not promise. DistributedDataParallel keeps the model's parameters: there the order does
+not matter.
 
 ## How to tell
 
@@ -46,6 +46,8 @@ def code(script: Script) -> Iterator[Finding]:
     sharded = {number: call for call in script.named(*SHARDING) for number in call.value("module").things}
     for optimizer in script.of_kind("optimizer"):
         call = sharded.get(optimizer.inner)
+        if call is not None and call.value("use_orig_params").literal is True:
+            continue  # keeps the parameters that the optimizer has (torch 2.15)
         near = call is not None and call.place.path == optimizer.place.path  # elsewhere it may be built anew
         if call is not None and near and 0 <= optimizer.made < call.number:
             yield check.found(

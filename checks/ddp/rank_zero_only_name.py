@@ -16,7 +16,7 @@ The traceback is of a rank other than 0; with one process the script runs.
 
 ## See also
 
-- [Python tutorial](https://docs.python.org/3/tutorial/errors.html): exceptions
+- [NameError](https://docs.python.org/3/library/exceptions.html#NameError): what a name without a value raises
 - [broadcast_object_list](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast_object_list): a value of rank 0 for all
 """
 

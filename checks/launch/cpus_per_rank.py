@@ -13,8 +13,8 @@ well. The machine has more: other jobs use them, or nobody does.
 
 ## How to tell
 
-`nproc` where the training runs (`srun nproc`), against `lscpu | grep '^CPU(s)'` for the whole machine;
-in a container `cat /sys/fs/cgroup/cpu.max` for the quota.
+`env -u OMP_NUM_THREADS nproc` where the training runs (under Slurm behind `srun`; with OMP_NUM_THREADS set, `nproc` prints
+that), against `lscpu | grep '^CPU(s)'` for the whole machine; in a container `cat /sys/fs/cgroup/cpu.max` for the quota.
 
 ## See also
 

@@ -61,7 +61,6 @@ COSTLY = {
     "CUDA_INJECTION64_PATH": (ANY, "a profiler's library is loaded into every process that uses CUDA"),
     "CUDA_INJECTION32_PATH": (ANY, "a profiler's library is loaded into every process that uses CUDA"),
     "NSIGHT_CUDA_DEBUGGER": (ON, "it belongs to Nsight's debugger"),
-    "TORCH_SHOW_DISPATCH_TRACE": (ON, "torch prints a line for every operator"),
     "TORCH_NCCL_DESYNC_DEBUG": (ON, "every collective of every rank is written to the store of rank 0"),
     "TORCH_NCCL_NAN_CHECK": (ON, "every collective's input is searched for NaN first"),
     "NCCL_DESYNC_DEBUG": (ON, "every collective of every rank is written to the store of rank 0"),
@@ -87,6 +86,11 @@ CHEAP = {
     "NCCL_ENABLE_TIMING": (ON, "every collective records one more CUDA event"),
     "TORCH_SHOW_CPP_STACKTRACES": (ON, "errors take longer, and are longer"),
     "TORCH_LOGS": (ANY, "torch prints what its compiler does, in every rank"),
+    # c10/core/impl: only where NDEBUG is not defined; torch 2.15 from PyPI prints nothing
+    "TORCH_SHOW_DISPATCH_TRACE": (
+        ON,
+        "a torch that was compiled for debugging prints a line for every operator; others do not read it",
+    ),
     "TORCH_COMPILE_DEBUG": (ON, "torch.compile writes everything it makes to disk"),
     "TORCHDYNAMO_DISABLE": (ON, "torch.compile does nothing"),
     "TORCH_COMPILE_DISABLE": (ON, "torch.compile does nothing"),

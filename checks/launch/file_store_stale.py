@@ -64,13 +64,13 @@ check = Check(
     fixes=[
         Fix("Remove the file before each start", "rm -f FILE"),
         Fix(
-            "Or give each run a file of its own",
+            "Or give each run a file of its own, here under Slurm: a name that all ranks know and no earlier run had",
             "init_method = f\"file:///shared/FOLDER/store-{os.environ['SLURM_JOB_ID']}\"",
             Kind.EDIT,
         ),
         Fix(
             "Better: need no file, let torchrun bring the ranks together",
-            'dist.init_process_group("gloo")  # torchrun --standalone --nproc-per-node=N train.py',
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # torchrun --standalone --nproc-per-node=N train.py',
             Kind.EDIT,
         ),
     ],

@@ -38,7 +38,10 @@ check = Check(
     ],
     message="it was interrupted by Ctrl-C or signal 2, and did not end by itself",
     fixes=[
-        Fix("If it hung: next time, before Ctrl-C, see where each rank stands", "py-spy dump --pid PID"),
+        Fix(
+            "If it hung: next time, before Ctrl-C, see where each rank stands (where py-spy may not look: `gpudoctor show silent-hang`)",
+            "py-spy dump --pid PID",
+        ),
         Fix("See what still runs of it", "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'"),
     ],
     no_reproduction="somebody pressed Ctrl-C: there is nothing to repair",

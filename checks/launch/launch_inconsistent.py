@@ -42,12 +42,13 @@ DROP = Fix(
 )
 TORCHRUN = Fix("Let torchrun number the ranks", "torchrun --standalone --nproc-per-node=N train.py")
 TASK = Fix(
-    "Under srun: compute them in each task, not in the batch script",
+    "Under srun: compute them in each task; MASTER_ADDR and MASTER_PORT are the same for all and stay in the batch script",
     "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'",
 )
 
 EVERYWHERE = Fix(
-    "Set it for all ranks alike, in what starts them: sbatch and srun hand their own environment on, ssh and mpirun do not",
+    "Set it for all ranks alike, in what starts them: sbatch and srun hand their own environment on, ssh does not, and Open MPI's "
+    "mpirun to other nodes only what `-x NAME` names",
     "srun --export=ALL python train.py",
     source="https://slurm.schedmd.com/srun.html#OPT_export",
 )

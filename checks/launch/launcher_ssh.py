@@ -65,9 +65,14 @@ check = Check(
             "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=N --rdzv-backend=c10d "
             "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
         ),
+        Fix(
+            "DeepSpeed without pdsh and ssh: start it on each node yourself, the first with --node_rank=0, the second with 1",
+            "deepspeed --hostfile=hostfile --no_ssh --node_rank=0 --master_addr=NODE --master_port=29500 train.py",
+            source="https://www.deepspeed.ai/getting-started/",
+        ),
         Fix("Without a scheduler: give the other node your public key", "ssh-copy-id NODE"),
         Fix(
-            "Know each node's host key beforehand: compare this fingerprint with the administrators', and only then "
+            "Put each node's host key on record beforehand: compare this fingerprint with the administrators', and only then "
             "`cat NODE.key >> ~/.ssh/known_hosts`",
             "ssh-keyscan -t ed25519 NODE > NODE.key; ssh-keygen -lf NODE.key",
         ),

@@ -14,7 +14,7 @@ second machine with "invalid device ordinal".
 
 Print both on every rank: `print(os.environ["RANK"], os.environ["LOCAL_RANK"])`. On the second machine they differ.
 
-Or have the script check it: gather the shares: `assert shares[0] != shares[1], "two ranks take the same share of the data"`.
+Or have the script check it: gather the samples' numbers that each rank takes, and compare the first two ranks': `assert shares[0] != shares[1], "two ranks take the same share of the data"`.
 `gpudoctor explain` recognises that message in a log.
 
 ## See also

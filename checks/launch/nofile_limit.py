@@ -41,6 +41,10 @@ RAISE = Fix(
     proof="ulimit -n $(ulimit -Hn)",
 )
 DOCKER = Fix("In docker: start the container with more", "docker run --ulimit nofile=65536:65536 IMAGE")
+RUNTIME = Fix(
+    "In Kubernetes no pod can ask for more: ask the administrators for a higher LimitNOFILE of the node's containerd",
+    kind=Kind.ADMIN,
+)
 LIMITS = Fix(
     "Raise it for all of a user's logins",
     "echo '* - nofile 65536' | sudo tee /etc/security/limits.d/90-nofile.conf  # after the next login",
@@ -104,6 +108,8 @@ def _of_all(host: Host) -> Iterator[Finding]:
 def _fixes(host: Host) -> list[Fix]:
     limit = host.limits["nofile"]
     raisable = limit.hard is None or (limit.soft or 0) < limit.hard
-    if host.container in ("docker", "podman", "kubernetes"):
+    if host.container == "kubernetes":
+        return [RAISE] * raisable + [RUNTIME]
+    if host.container in ("docker", "podman"):
         return [RAISE] * raisable + [DOCKER]
     return [RAISE] * raisable + [LIMITS]

@@ -12,9 +12,13 @@ OMP_NUM_THREADS=64 on 64 cores there are 512 threads, which wait for each other 
 variable is not set and it starts more than one process on the node; srun, mpirun and mp.spawn set nothing, and then it is
 the number of cores, in each rank.
 
+One process alone hardly suffers: torch for x86 (built with MKL) and OpenBLAS start no more threads than the machine has
+processors, whatever the number says. torch for ARM starts them all.
+
 ## How to tell
 
-`nproc` counts the processors that this process may use. Ranks of this machine x OMP_NUM_THREADS should not be more.
+`env -u OMP_NUM_THREADS nproc` counts the processors that this process may use; with the variable set, `nproc` prints its
+value instead. Ranks of this machine x OMP_NUM_THREADS should not be more.
 
 ## See also
 
@@ -35,7 +39,7 @@ USUAL = 16
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note where it is not set and several ranks start, and for a usual number on a small machine",
+    otherwise="a note where it is not set and several ranks start, for a usual number on a small machine, and where one process has it",
     fixes=[
         Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")
     ],
@@ -66,15 +70,21 @@ def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
         return  # what Slurm was asked for
     own, all_here = host.cpus_usable, host.cpus or host.cpus_usable
     # Who gave a process few of many processors did not mean these threads; a small machine is what it is, and a script
-    # brings a usual number along.
-    severity = Severity.NOTE if own == all_here and threads <= USUAL else None
+    # brings a usual number along. Where one process has the whole machine, MKL and OpenBLAS start no more threads than it
+    # has processors, whatever the number says: torch 2.15 (x86) made 2 of 64 on two.
+    severity = Severity.NOTE if own == all_here and (threads <= USUAL or ranks == 1) else None
     if threads > own * TOO_MANY:
         message = f"{NAME} is {threads}, and {count(own, 'processor')} may be used here: the threads wait for each other"
+        if own == all_here and ranks == 1:
+            message = (
+                f"{NAME} is {threads}, and this machine has {count(own, 'processor')}: torch with MKL starts no more threads "
+                "than that, other programs and torch for ARM start all"
+            )
         fix = _set(max(own // ranks, 1) if own == all_here else own)
         yield check.found(message, severity=severity, fixes=[fix])
     elif ranks > 1 and ranks * threads > all_here * TOO_MANY:
         message = (
-            f"{NAME} is {threads}, and {ranks} ranks on this machine start {ranks * threads} threads for "
+            f"{NAME} is {threads}, and {ranks} ranks on this machine start up to {ranks * threads} threads for "
             f"{count(all_here, 'processor')}: they wait for each other"
         )
         yield check.found(message, severity=severity, fixes=[_set(all_here // ranks)])

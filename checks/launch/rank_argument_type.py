@@ -8,7 +8,7 @@ string: '0'" for a device. The number in the message looks right: it stands in q
 
 ## Why
 
-- `parser.add_argument("--rank")` without `type=int` gives the text `"0"`; so does an argument whose default is a text.
+- `parser.add_argument("--rank")` without `type=int` gives the text `"0"`.
 - `os.environ["RANK"]`, `["LOCAL_RANK"]` and `["WORLD_SIZE"]` are texts: the environment holds nothing else.
 - `if os.environ["RANK"] == 0:` holds on no rank, so what rank 0 alone should do is never done; `> 0` raises the TypeError.
 - A number in a YAML file stands in quotation marks, or a shell put them there.

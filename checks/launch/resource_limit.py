@@ -4,7 +4,7 @@
 
 | limit | what comes of it |
 | --- | --- |
-| `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", "failed to map segment from shared object: Cannot allocate memory", CUDA that does not start |
+| `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", "libtorch_cpu.so: failed to map segment from shared object" (older systems add "Cannot allocate memory"), "OpenBLAS error: Memory allocation still failed", CUDA that does not start |
 | `ulimit -f` (kB of a file) | `torch.save` ends in "unexpected pos 704 vs 598", other writers in "[Errno 27] File too large", what is no Python in "File size limit exceeded", exit code -25 (153) |
 | `vm.max_map_count` (mappings of a process, 65530) | "unable to mmap 4 bytes from file </torch_1_2_3>: Cannot allocate memory (12)", where many tensors are shared |
 | `ulimit -t` (seconds of CPU time) | the process is killed without a word, exit code -9 or -24 (137, 152), in a shell "CPU time limit exceeded" |
@@ -43,8 +43,8 @@ HOURS = 3600
 CODE = r"(?:(?P<size>-25|153)|(?P<time>-24|152))\b"
 RAISE = Fix(
     "Take the limits away, as far as you may",
-    "ulimit -v unlimited -d unlimited -f unlimited -t unlimited",
-    proof="-f unlimited",
+    "ulimit -v $(ulimit -Hv); ulimit -d $(ulimit -Hd); ulimit -f $(ulimit -Hf); ulimit -t $(ulimit -Ht)",
+    proof="ulimit -f $(ulimit -Hf)",
 )
 SEE = Fix("See the limits that the job itself has", "ulimit -a; ulimit -Ha")
 LIMITS = Fix(
@@ -53,11 +53,13 @@ LIMITS = Fix(
     Kind.ADMIN,
 )
 MAPPINGS = Fix(
-    "Where thousands of tensors are shared, <mapped> in this one: let a process have more mappings",
+    "Or let a process have more mappings, of <mapped> or more each",
     "sudo sysctl -w vm.max_map_count=262144",
     Kind.ADMIN,
 )
-SHARED = Fix("Without root: let the data set return one tensor, and not a list of tensors of <mapped> each")
+SHARED = Fix(
+    "Where thousands of tensors are shared, <mapped> in this one: let the data set return one tensor for all of them"
+)
 
 check = Check(
     severity=Severity.WARNING,
@@ -72,14 +74,17 @@ check = Check(
         rf"\bexitcode *: {CODE} \(pid: \d+\)",
         rf"failed \(exitcode: {CODE}\) local_rank: \d",
         rf"\b(?:return code = |returned non-zero exit status |[Ee]xit code:? ){CODE}",
-        # the loader's own word for address space; without the reason it is a folder that is mounted noexec
+        # the loader's own word for address space, with its reason until glibc 2.3x; of a folder that is mounted noexec it
+        # says the same without a reason, and names the file by its whole path, since none before it could be loaded either
         r"failed to map segment from shared object: (?P<addresses>Cannot allocate memory)",
+        r"(?:ImportError|OSError): lib[\w.+-]{1,80}: (?P<addresses>failed to map segment from shared object) *$",
+        r"OpenBLAS error: (?P<addresses>Memory allocation still failed)",
         # the size is no matter: each tensor that is shared is a mapping of its own
         r"unable to mmap (?P<mapped>\d+ bytes) from file </torch_\w+>: (?P<addresses>Cannot allocate memory)",
         Symptom(r"^ {0,8}(?P<addresses>virtual memory exhausted): Cannot allocate memory"),
     ],
     message="[a file became larger than the limit allows: <size>][the process used up the CPU time that it is allowed: <time>][the process may have no more addresses: <addresses>]",
-    fixes=[MAPPINGS, SHARED, RAISE, SEE, LIMITS],
+    fixes=[SHARED, MAPPINGS, RAISE, SEE, LIMITS],
 )
 
 

@@ -27,6 +27,7 @@ from gpudoctor.facts import Call, Known, Script, reads_address, written_variable
 GIVE = Fix(
     "Or give what torchrun would have set",
     'def worker(rank, world_size):\n    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29500"\n'
+    "    torch.cuda.set_device(rank)  # leave out without GPUs, and take gloo\n"
     '    dist.init_process_group("nccl", rank=rank, world_size=world_size)\n\n\n'
     "torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)",
     Kind.EDIT,
@@ -36,7 +37,10 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where an option of the script may give another address",
     fixes=[
-        Fix("Drop mp.spawn and start the ranks with torchrun", "torchrun --nproc-per-node=2 train.py"),
+        Fix(
+            "Drop mp.spawn and start the ranks with torchrun",
+            "torchrun --standalone --nproc-per-node=2 train.py",
+        ),
         GIVE,
     ],
     no_reproduction="not written yet",

@@ -78,7 +78,7 @@ check = Check(
         ),
         Fix(
             "For good: a line in /etc/security/limits.conf, or TasksMax of the user's slice",
-            "USER soft nproc 65536",
+            "USER - nproc 65536",
             Kind.ADMIN,
         ),
     ],

@@ -17,7 +17,7 @@ torch's own version is named in the old message and is seldom the reason.
 
 ## How to tell
 
-`python -c "import torch; print(torch.cuda.is_available(), torch.cuda.get_device_capability())"`: False is the second
+`python -c "import torch; print(torch.cuda.is_available() and torch.cuda.get_device_capability())"`: False is the second
 case; a capability below (8, 0) is the first. `gpudoctor check` looks for the reasons of the second.
 
 ## See also
@@ -54,7 +54,7 @@ check = Check(
     fixes=[
         Fix(
             "See which of the two it is: False, or a capability below (8, 0)",
-            'python -c "import torch; print(torch.cuda.is_available(), torch.cuda.get_device_capability())"',
+            'python -c "import torch; print(torch.cuda.is_available() and torch.cuda.get_device_capability())"',
         ),
         Fix(
             "With the Trainer: float16 instead",

@@ -96,8 +96,10 @@ def test_the_fix_that_fits_comes_first(first, second, words):
 def test_samples_that_are_dictionaries_are_padded_by_key():
     error = "RuntimeError: stack expects each tensor to be equal size, but got [5] at entry 0 and [9] at entry 1\n"
     keyed = '  File "/venv/torch/utils/data/_utils/collate.py", line 171, in collate\n    key: collate(\n'
+    placed = '  File "/venv/torch/utils/data/_utils/collate.py", line 215, in <listcomp>\n    collate(samples, collate_fn_map=m)\n'
     for text, summary in (
-        (BELOW + error, "Pad the samples"),
+        (BELOW + error, "The samples are tensors"),
+        (BELOW + placed + error, "The samples are pairs"),
         (BELOW + keyed + error, "The samples are dictionaries"),
     ):
         (finding,) = explain("Traceback (most recent call last):\n" + text).findings

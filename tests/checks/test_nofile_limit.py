@@ -41,6 +41,8 @@ def test_many_ranks_need_more():
 
 
 def test_a_limit_that_cannot_be_raised():
+    _, [finding] = run(host=host(512, 512, container="kubernetes"))
+    assert not any("docker" in fix.command for fix in finding.fixes)
     _, [finding] = run(host=host(512, 512, container="docker"))
     assert finding.fixes[0].command.startswith("docker run --ulimit nofile=")
     _, [finding] = run(host=host(1024, 1024), gpus=EIGHT)

@@ -29,7 +29,7 @@ def test_no_number(threads):
 
 def test_more_than_the_processors_of_all_ranks():
     _, [finding] = run(launch=launch("32"), host=HOST)
-    assert "8 ranks on this machine start 256 threads for 64 processors" in finding.message
+    assert "8 ranks on this machine start up to 256 threads for 64 processors" in finding.message
     assert finding.fixes[0].command == "export OMP_NUM_THREADS=8"
 
 
@@ -37,6 +37,12 @@ def test_more_than_this_process_may_use():
     _, [finding] = run(launch=launch("16", "1"), host=Host(cpus=64, cpus_usable=8))
     assert "8 processors may be used here" in finding.message
     assert finding.fixes[0].command == "export OMP_NUM_THREADS=8"
+
+
+def test_one_process_with_the_whole_machine_is_a_note():
+    _, [finding] = run(launch=launch("64", "1"), host=Host(cpus=4, cpus_usable=4))
+    assert finding.severity is Severity.NOTE
+    assert "torch with MKL starts no more threads" in finding.message
 
 
 def test_unset_with_several_ranks_is_a_note():

@@ -55,6 +55,17 @@ def main(rank):
 """,
     """
 import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def main(rank):
+    torch.distributed.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = torch.nn.Linear(8, 8).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    model = FSDP(model, use_orig_params=True)
+""",
+    """
+import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(rank):

@@ -37,6 +37,12 @@ EXAMPLES = {
     "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory": (
         ADDRESSES + "Cannot allocate memory"
     ),
+    "ImportError: libtorch_cuda.so: failed to map segment from shared object": (
+        ADDRESSES + "failed to map segment from shared object"
+    ),
+    "OpenBLAS error: Memory allocation still failed after 10 retries, giving up.": (
+        ADDRESSES + "Memory allocation still failed"
+    ),
     "RuntimeError: unable to mmap 29764 bytes from file </torch_10182_3020184674_63991>: Cannot allocate memory (12)": (
         ADDRESSES + "Cannot allocate memory"
     ),
@@ -100,6 +106,7 @@ def test_unknown():
 def test_too_many_mappings_have_a_limit_of_their_own():
     text = "RuntimeError: unable to mmap 24 bytes from file </torch_7_8_9>: Cannot allocate memory (12)"
     fixes = matches(text, [CHECK])[0].finding.fixes
-    assert "vm.max_map_count" in fixes[0].command
+    assert "one tensor for all of them" in fixes[0].summary
+    assert "vm.max_map_count" in fixes[1].command
     other = "ImportError: libtorch_cpu.so: failed to map segment from shared object: Cannot allocate memory"
     assert not any("max_map_count" in fix.command for fix in matches(other, [CHECK])[0].finding.fixes)

@@ -87,6 +87,7 @@ EXAMPLES = {
         "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: "
         "@rpath/libomp.dylib"
     ): MESSAGE,
+    "OSError: /srv/env/lib/python3.11/site-packages/torch/lib/libtorch_global_deps.so: failed to map segment from shared object": MESSAGE,
     "ImportError: /srv/env/lib/python3.8/site-packages/torch/lib/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block": MESSAGE,
     "ModuleNotFoundError: No module named 'torch._C'": MESSAGE,
     "AssertionError: libcudart functions unavailable. It looks like you have a broken build?": MESSAGE,

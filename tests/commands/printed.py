@@ -173,7 +173,7 @@ def _is_python(text: str) -> bool:
 
 
 NEITHER = {
-    "USER soft nproc 65536": "a line of /etc/security/limits.conf",
+    "USER - nproc 65536": "a line of /etc/security/limits.conf",
     "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1": "arguments of Megatron's scripts",
     "resources: {limits: {nvidia.com/gpu: 1}}": "a part of a pod's specification, YAML",
     'resources: {limits: {memory: "64Gi"}}': "a part of a pod's specification, YAML",

@@ -7,6 +7,6 @@ import resource
 import sys
 
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-soft = hard  # ulimit -f unlimited
+soft = hard  # ulimit -f $(ulimit -Hf)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 os.execvp(sys.argv[1], sys.argv[1:])
