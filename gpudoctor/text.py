@@ -135,6 +135,11 @@ def shown(name: str) -> str:
     return text if len(text) <= NAME_MOST else f"{text[:NAME_MOST]}…"
 
 
+def encodable(text: str) -> str:
+    """Return a text with halves of surrogate pairs written out: in names, bytes that are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def one_line(text: str) -> str:
     """Return a text on one line, with what a terminal would obey written out."""
     line = " ".join(text.split())

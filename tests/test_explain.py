@@ -90,6 +90,17 @@ def test_text_that_is_not_utf_8_and_odd_characters_are_read(tmp_path):
     assert explain(tmp_path / "a.log").returncode == 1
 
 
+def test_a_file_whose_name_is_no_utf_8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/train \xff.log"
+    with open(path, "w") as file:
+        file.write(OOM)
+    done = subprocess.run(
+        [*map(os.fsencode, warm_gpudoctor()), b"explain", path], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert r"\udcff.log:1" in done.stdout
+
+
 def test_a_folder_without_logs_and_no_argument_on_a_terminal(tmp_path):
     done = explain(tmp_path)
     assert done.returncode == 2

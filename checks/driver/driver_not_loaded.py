@@ -180,6 +180,9 @@ def _without_bus(
     if gpus and gpus.error_code == NVML_DRIVER_NOT_LOADED:
         yield check.found(f"NVML says: {gpus.error or 'Driver Not Loaded'}", fixes=[LOAD, INSTALL, CONTAINER])
         return
+    if torch is not None and torch.seconds is not None and gpus is None:
+        # A report of few checks: what torch says on every machine without a GPU shows nothing by itself.
+        raise CannotTell("neither the PCI bus nor NVML was asked, so whether there is a GPU is not known")
     unusable = torch is not None and torch.cuda is not None and torch.cuda_available is False
     if torch is not None and unusable and gpus is None and (said := _said(torch)):
         yield check.found(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpudoctor.bad_input import BadInput
+from gpudoctor.text import encodable
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -50,7 +51,7 @@ def chosen(
 def called(path: Path) -> str:
     """Return what findings call a file."""
     absolute, here = os.path.abspath(path), os.getcwd()
-    return os.path.relpath(absolute) if Path(absolute).is_relative_to(here) else str(path)
+    return encodable(os.path.relpath(absolute) if Path(absolute).is_relative_to(here) else str(path))
 
 
 def _files(path: Path, exclude: Sequence[str], below: Path | None) -> Iterator[Path]:

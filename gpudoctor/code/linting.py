@@ -114,6 +114,10 @@ class Linting:
         if isinstance(paths, (str, Path)):
             raise BadInput(f"paths is a list of files and folders, and not {str(paths)!r}")
         given = list(paths)
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            raise BadInput("the working folder does not exist any more: go into one that is there") from None
         wanted = settings(given)
         self.files = chosen(given, wanted.exclude, wanted.path.parent if wanted.path else None)
         if not self.files:

@@ -39,9 +39,9 @@ class Torch(Struct, frozen=True, kw_only=True):
     file: str | None = None
     """The file that ``import torch`` would load (``importlib.util.find_spec``); ``None``: there is no torch."""
     imported: bool | None = None
+    """Whether ``import torch`` came back; ``None``: it never did, see `interrupted`."""
     named: bool = False
     """A text names this torch, in a list of packages say, and does not show that it was ever imported."""
-    """Whether ``import torch`` came back; ``None``: it never did, see `interrupted`."""
     error: Raised | None = None
     """What ``import torch`` raised."""
     interrupted: str | None = None

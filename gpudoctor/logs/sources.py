@@ -17,6 +17,7 @@ from gpudoctor.literals import Finder
 from gpudoctor.logs.prefixes import since_new_year
 from gpudoctor.logs.scan import Kept, Stream, scan
 from gpudoctor.patterns import late_pattern
+from gpudoctor.text import encodable
 
 FILES_MOST = 5000
 """Files of a folder that are read: a thousand ranks with their output, errors and error files."""
@@ -94,14 +95,14 @@ def _file(path: str, name: str, find: Finder) -> Opened:
             raise Unreadable(f"{path}: neither a file nor a pipe")
         with open(path, "rb") as file:
             if not stat.S_ISREG(kind):
-                return Opened(name, _rank(path), _scanned(file, path, find))
+                return Opened(encodable(name), _rank(path), _scanned(file, path, find))
             begin = file.read(len(ERROR_BEGIN))
             if begin == ERROR_BEGIN and (error := _error_file(begin + file.read(1 << 20))):
                 lines, seconds = error
-                return Opened(name, _rank(path), Kept(lines, len(lines), 0), seconds)
+                return Opened(encodable(name), _rank(path), Kept(lines, len(lines), 0), seconds)
             file.seek(0)
             stream = _Bounded(file, os.fstat(file.fileno()).st_size)
-            return Opened(name, _rank(path), _scanned(stream, path, find))
+            return Opened(encodable(name), _rank(path), _scanned(stream, path, find))
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from None
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.report import SCHEMA, Report
-from gpudoctor.text import with_texts
+from gpudoctor.text import encodable, with_texts
 
 
 def encode(report: Report) -> str:
@@ -25,9 +25,7 @@ def packed(data: Any) -> bytes:
         return msgspec.json.encode(data)
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(data)
-        return msgspec.json.encode(
-            with_texts(plain, lambda text: text.encode("utf-8", "backslashreplace").decode())
-        )
+        return msgspec.json.encode(with_texts(plain, encodable))
 
 
 def schema(topics: Mapping[str, type[msgspec.Struct]]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
+from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Raised, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity, Source
@@ -181,6 +181,17 @@ def test_passes(facts):
             "torch": Torch(imported=True, cuda="12.4", cuda_available=False, warnings=["driver is too old"]),
         },
         {"torch": CUDA},
+        # what `check --only` of something else keeps of a machine that has no GPU
+        {
+            "torch": Torch(
+                imported=True,
+                seconds=1.9,
+                version="2.15.0",
+                cuda="13.2",
+                cuda_available=False,
+                cuda_error=Raised(type="RuntimeError", message="Found no NVIDIA driver on your system."),
+            )
+        },
     ],
 )
 def test_unknown(facts):

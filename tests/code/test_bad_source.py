@@ -3,6 +3,7 @@
 import ast
 import json
 import keyword
+import os
 import random
 import re
 import subprocess
@@ -165,6 +166,23 @@ def test_a_check_that_crashes_is_told(folder):
     assert "crashed" in report.verdict.sentence
     [result] = [result for result in report.checks if result.id == "bad-check"]
     assert result.reason.endswith("ValueError: no")
+
+
+def test_a_name_that_is_no_utf_8(folder):
+    with open(b"load \xff.py", "w") as file:
+        file.write("import torch\nmodel = torch.load('model.pt')\n")
+    report = gpudoctor.lint([os.fsdecode(b"load \xff.py")])
+    [place] = {finding.location.path for finding in report.findings}
+    assert place == r"load \udcff.py"
+
+
+def test_in_a_working_folder_that_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "good.py").write_text("import torch\n")
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(BadInput, match="the working folder does not exist any more"):
+        gpudoctor.lint([tmp_path / "good.py"])
 
 
 NAMES = ["model", "loader", "sampler", "rank", "loss", "epoch", "x"]
