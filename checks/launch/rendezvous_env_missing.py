@@ -28,6 +28,7 @@ that is empty there (`$JOBPORT`), or a host and a port in one.
 - [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): what `env://` reads
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, joined
@@ -67,6 +68,15 @@ EXPORTED = Fix(
     "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))",
     source="https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization",
 )
+
+GIVEN = Fix(
+    "Under mp.spawn: give init_process_group what torchrun would have set",
+    "def worker(rank, world_size):\n"
+    '    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29500"\n'
+    '    dist.init_process_group("nccl", rank=rank, world_size=world_size)',
+    Kind.EDIT,
+)
+SPAWNED = re.compile(r"torch[/\\]multiprocessing[/\\]spawn\.py\"?, line \d+, in _wrap\b")
 
 check = Check(
     severity=Severity.ERROR,
@@ -124,6 +134,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(message, fixes=[NO_METHOD, PARAMETERS])
     else:
         message = f"what a launcher sets is not there: {variable}"
+        if SPAWNED.search(sighting.around):
+            message += "; mp.spawn sets no variables, it gives a process its rank as the first argument"
+            yield check.found(message, fixes=[GIVEN, TORCHRUN])
+            return
         yield check.found(
             f"{message}; the script was started without one, or its variables were lost on the way"
         )

@@ -68,7 +68,7 @@ check = Check(
         # a shell, of SIGXFSZ and SIGXCPU: bash, dash, zsh, csh
         r"\b(?P<size>[Ff]ile ?size limit exceeded)",
         r"\b(?P<time>(?:CPU time|[Cc]putime|cpu) limit exceeded)",
-        r"(?P<size>\[Errno 27\] File too large|\(os error 27\)|\bEFBIG\b|: File too large *$)",
+        r"(?P<size>\[Errno 27\] File too large|\(os error 27\)|\bEFBIG\b|File too large \(27\)|: File too large *$)",
         # a launcher, of the same signals
         r"(?P<size>\bSIGXFSZ\b)|(?P<time>\bSIGXCPU\b)",
         rf"\bexitcode *: {CODE} \(pid: \d+\)",

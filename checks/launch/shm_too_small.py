@@ -89,7 +89,7 @@ check = Check(
         r"dataloader's workers are out of shared memory",
         r"DataLoader worker .{0,40}killed by signal: Bus error",
         r"unable to allocate shared memory ?\(shm\) for file <(?P<file>[^>]*)>",
-        r"unable to (write to|resize) file </torch_\w+>",
+        r"unable to (write to|resize) file </torch_\w+>(?![^\n]{0,60}: File too large)",  # by a limit
         r"unable to open shared memory object <[^>]*> in read-write mode(?!.{0,4}(Too many|No such))",
         r"Error while (creating|opening) shared memory segment (?P<segment>\S+) \(size (?P<size>\d+)\)",
         # what another rank should have made there; NCCL writes a name of rubbish where the two took different ways

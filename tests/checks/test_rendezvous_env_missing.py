@@ -15,6 +15,11 @@ MESSAGE = (
     "lost on the way"
 )
 EXAMPLES = {
+    (
+        '  File "/venv/lib/python3.12/site-packages/torch/multiprocessing/spawn.py", line 98, in _wrap\n'
+        '  File "/home/ana/fit.py", line 12, in worker\n'
+        "    gpu = int(os.environ['LOCAL_RANK'])\nKeyError: 'LOCAL_RANK'"
+    ): "what a launcher sets is not there: LOCAL_RANK; mp.spawn sets no variables, it gives a process its rank as the first argument",
     "RuntimeError: Could not find 'MASTER_ADDR' in the torch environment, visit the page on launching": MESSAGE,
     "KeyError: 'RANK": MESSAGE.replace("MASTER_ADDR", "RANK"),
     (

@@ -25,6 +25,9 @@ EXAMPLES = {
     "safetensors_rust.SafetensorError: Error while serializing: I/O error: File too large (os error 27)": (
         SIZE + ": (os error 27)"
     ),
+    "RuntimeError: unable to resize file </torch_301_77_0> to the right size: File too large (27)": (
+        SIZE + ": File too large (27)"
+    ),
     "tee: train.log: File too large": SIZE + ": : File too large",
     "  exitcode  : -25 (pid: 4711)": SIZE + ": -25",
     "srun: error: node0: task 1: Exited with exit code 153": SIZE + ": 153",
