@@ -29,10 +29,11 @@ Look for `gradient_checkpointing`, for a warning that names `use_reentrant`, and
 - [peft issue 313](https://github.com/huggingface/peft/issues/313): LoRA and gradient checkpointing under DDP
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Script
+from gpudoctor.facts import ONCE, Known, Script
 
 # At its end the message names the parameter.
 HEADLINE = r"Expected to mark a variable ready only once"
@@ -105,10 +106,19 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
+OWN = re.compile(r"self\.\w+")
+"""A part of a model that is the same one in every pass of a loop."""
+
+
 def repeated(script: Script, number: int) -> bool:
-    """Return whether the block of a checkpoint is checkpointed in another call of the same function."""
+    """Return whether the block of a checkpoint is checkpointed again in the same function, by a loop or another call."""
     own = script.calls[number]
     text = own.arguments["function"].text
+    counted = [
+        o for o in own.loops if o.scope == own.scope and o.over.known is Known.INDEX and o.over.text != ONCE
+    ]
+    if counted and own.arguments["function"].value.things and OWN.fullmatch(text):
+        return True
     return any(
         call.number != number
         and call.scope == own.scope

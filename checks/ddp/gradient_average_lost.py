@@ -21,6 +21,7 @@ Or have the script check it: give every rank the same sample: `assert torch.equa
 - [torch.Tensor.div_](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.div_.html): the in-place division
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -44,9 +45,14 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A quotient with a gradient in it that is a statement of its own."""
-    for call in script.named("<discarded>"):
-        if "grad" in call.text and "/" in call.text:
-            yield check.found(
-                f"{call.text} computes the average and keeps it nowhere: the gradient stays the sum",
-                location=call.place,
-            )
+    lost = [c for c in script.named("<discarded>") if "grad" in c.text and "/" in c.text]
+    for method in ("div", "divide", "true_divide"):  # each has its twin that changes the tensor: div_
+        lost += [c for c in script.methods(method) if not c.used and GRADIENT.search(c.text)]
+    for call in sorted(lost, key=lambda call: call.number):
+        yield check.found(
+            f"{call.text} computes the average and keeps it nowhere: the gradient stays the sum",
+            location=call.place,
+        )
+
+
+GRADIENT = re.compile(r"\.grad(?:\.data)?\.\w+$")

@@ -89,12 +89,16 @@ ALL = r"(?!\s*[\[(]|\.(?!(?:items|keys|values|copy)\())"
 def handed_over(script: Script) -> Iterator[Finding]:
     """Report a dictionary that has other entries on some ranks and goes to a function that reduces all of them."""
     gone = [call for method in ("items", "keys", "values") for call in script.methods(method)]
-    gone = [*gone, *script.named("<loop>")]
+    gone = [*gone, *script.named("<loop>", "sorted", "list", "tuple")]
     for call in sorted(gone, key=lambda call: call.number):
-        if call.receiver.known is not Known.CHOICE:
+        given = next(iter(call.arguments.values()), None)
+        over = (
+            given.value if given is not None and call.name in ("sorted", "list", "tuple") else call.receiver
+        )
+        if over.known is not Known.CHOICE:
             continue
-        keys = [set(v.literal) for v in call.receiver.possible() if v.known is Known.MAPPING and v.literal]
-        uneven = call.receiver.by_rank or call.receiver.from_data
+        keys = [set(v.literal) for v in over.possible() if v.known is Known.MAPPING and v.literal]
+        uneven = over.by_rank or over.from_data
         if not uneven or len(keys) < 2 or call.rank_conditions:
             continue
         some = set.union(*keys) - set.intersection(*keys)

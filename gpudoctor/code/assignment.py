@@ -120,7 +120,10 @@ def _pairs(value: Value, size: int) -> list[Value]:
     items = value.items if value.known is Known.CHOICE else ()
     if not items or any(i.known is not Known.SEQUENCE or i.text or len(i.items) != size for i in items):
         return []
-    return [one_of([item.items[number] for item in items]) for number in range(size)]
+    pairs = [one_of([item.items[number] for item in items]) for number in range(size)]
+    if not value.from_data:
+        return pairs
+    return [replace(pair, from_data=True) if pair.known is Known.CHOICE else pair for pair in pairs]
 
 
 def _fields(frame: Frame, value: Value, size: int) -> list[Value]:

@@ -226,6 +226,7 @@ def match(frame: Frame, node: ast.Match) -> None:
     value = evaluate(frame, node.subject)
     outside = frame.conditions
     before = dict(frame.names)
+    others: list[Condition] = []
     for case in node.cases:
         text, test = frame.text(node.subject), value
         if isinstance(case.pattern, ast.MatchValue) and isinstance(case.pattern.value, ast.Constant):
@@ -233,6 +234,10 @@ def match(frame: Frame, node: ast.Match) -> None:
             test = compared([value, Value(Known.LITERAL, case.pattern.value.value)], [ast.Eq()])
         condition = Condition(frame.place(case.pattern), text, test, loops=len(frame.loops), kind="match")
         frame.conditions = (*outside, condition)
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and not case.guard:
+            frame.conditions = (*outside, *(others or [condition]))  # ``case _``: none of those above
+        elif text != frame.text(node.subject) and not case.guard:
+            others.append(replace(condition, negated=True))
         after, frame.names = frame.names, dict(before)
         frame.program.execute(frame, case.body)
         frame.names = _merged(frame, before, after, frame.names, value)

@@ -4,6 +4,8 @@ import ast
 import itertools
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpudoctor.code.definitions import Class, nodes
 from gpudoctor.code.known_calls import NO_MODULES, canonical, kind
 from gpudoctor.code.names import ancestors, base_of
@@ -90,6 +92,7 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
         n.id for n in within if isinstance(n, ast.Name)
     }
     written = methods.get("forward")
+    before = _read_first(written) if written is not None else {}
     return ModuleClass(
         name=frame.program.name_of(item),
         place=frame.place(item.node),
@@ -99,8 +102,28 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
         used=everywhere,
         used_in_forward=frozenset(forward),
         dynamic=bool(all_names & DYNAMIC) or any(isinstance(parent, Class) for parent in own),
-        written_in_forward=tuple(_assigned(frame, item, written)) if written is not None else (),
+        written_in_forward=tuple(
+            replace(a, kept=a.kept or before.get(a.name, a.place.line) < a.place.line)
+            for a in _assigned(frame, item, written)
+        )
+        if written is not None
+        else (),
     )
+
+
+def _read_first(forward: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:
+    """Return the lines where attributes of ``self`` are first computed with, tests and what stands under them left out.
+
+    What is read before it is written comes from the forward before.
+    """
+    lines: dict[str, int] = {}
+    for statement in forward.body:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)) and statement.value is not None:
+            tests = [node.test for node in nodes(statement.value) if isinstance(node, ast.IfExp)]
+            asked = {name for test in tests for name in _read(test)}
+            for name in {*_read(statement.value)} - asked:
+                lines.setdefault(name, statement.lineno)
+    return lines
 
 
 def _assigned(

@@ -15,6 +15,9 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         each = _by_key(inner, node)
         if each is not None:
             return each
+    each = _by_item(inner, node) if not isinstance(node, ast.DictComp) else None
+    if each is not None:
+        return each
     chosen = every_nth = False  # by the rank
     states: list[Value] = []
     for generator in node.generators:
@@ -90,6 +93,24 @@ def _by_key(frame: Frame, node: ast.DictComp) -> Value | None:
         entries.append(frame.program.evaluate(frame, node.value))
     by_rank, from_data = mixed(entries)
     return Value(Known.MAPPING, tuple(names), items=tuple(entries), by_rank=by_rank, from_data=from_data)
+
+
+def _by_item(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value | None:
+    """Return the list made of texts that are written out: ``[int(os.environ[n]) for n in ("RANK", "WORLD_SIZE")]``."""
+    only = node.generators[0]
+    if len(node.generators) > 1 or only.ifs or not isinstance(only.target, ast.Name):
+        return None
+    if not isinstance(only.iter, (ast.List, ast.Tuple)) or not 0 < len(only.iter.elts) <= MOST_KEYS:
+        return None
+    names = [part.value for part in only.iter.elts if isinstance(part, ast.Constant)]
+    if len(names) != len(only.iter.elts) or not all(isinstance(name, str) for name in names):
+        return None
+    entries = []
+    for name in names:
+        frame.names[only.target.id] = Value(Known.LITERAL, name)
+        entries.append(frame.program.evaluate(frame, node.elt))
+    by_rank, from_data = mixed(entries)
+    return Value(Known.SEQUENCE, items=tuple(entries), by_rank=by_rank, from_data=from_data)
 
 
 def _unpacked(frame: Frame, target: ast.expr, held: tuple[Value, ...]) -> None:

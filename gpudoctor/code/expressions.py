@@ -216,6 +216,8 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
         )
     if test.by_rank and found.known is Known.INDEX:
         return Value(Known.INDEX, text="if", by_rank=True, from_data=found.from_data)  # of other numbers
+    if test.from_data and not test.by_rank and found.known is Known.CHOICE and not found.from_data:
+        return replace(found, from_data=True)
     return found
 
 
@@ -301,6 +303,7 @@ def _fstring(frame: Frame, node: ast.JoinedStr) -> Value:
 def _lambda(frame: Frame, node: ast.Lambda) -> Value:
     inner = Frame(frame.program, frame.file, f"{frame.scope}.<lambda>", frame)
     inner.outer, inner.self_value = frame, frame.self_value
+    inner.deferred = True  # what stands in it happens when it is called
     for argument in (*node.args.args, *node.args.kwonlyargs):
         inner.names[argument.arg] = Value(text=argument.arg)
     result = evaluate(inner, node.body)

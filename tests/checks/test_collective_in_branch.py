@@ -5,6 +5,33 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+data = TensorDataset(torch.rand(64, 3))
+sampler = DistributedSampler(data)
+net = DDP(torch.nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+worse, best = 0, 1e9
+for epoch in range(50):
+    sampler.set_epoch(epoch)
+    total = 0.0
+    for (x,) in DataLoader(data, 8, sampler=sampler):
+        opt.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        opt.step()
+        total += loss.item()
+    worse, best = (0, total) if total < best else (worse + 1, best)
+    if worse > 3:
+        break  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from engine import train_epoch, validate  # of another package
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler

@@ -135,6 +135,22 @@ FLAGGED = [
 import torch
 import torch.distributed as dist
 
+def shared(numbers):
+    match dist.get_rank():
+        case 0:
+            dist.broadcast(numbers, src=0)  # <-
+        case _:
+            dist.all_reduce(numbers)
+    return numbers
+
+dist.init_process_group("gloo")
+print(shared(torch.ones(4)))
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
 def main():
     dist.init_process_group("gloo")
     x = torch.zeros(4)
@@ -178,6 +194,22 @@ else:
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def shared(numbers):
+    match dist.get_rank():
+        case 0:
+            dist.broadcast(numbers, src=0)
+        case _:
+            dist.broadcast(numbers, src=0)
+    return numbers
+
+dist.init_process_group("gloo")
+print(shared(torch.ones(4)))
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -44,6 +44,28 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+class Refiner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(8, 8)
+
+    def forward(self, x):
+        for turn in range(4):
+            x = checkpoint(self.cell, x, use_reentrant=True)  # <-
+        return x
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(Refiner())
+net(torch.ones(2, 8, requires_grad=True)).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.checkpoint import checkpoint
@@ -108,6 +130,28 @@ def main(args):
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+class Refiner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
+
+    def forward(self, x):
+        for turn in range(4):
+            x = checkpoint(self.cells[turn], x, use_reentrant=True)
+        return x
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(Refiner())
+net(torch.ones(2, 8, requires_grad=True)).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import torch
 from torch import nn

@@ -43,6 +43,24 @@ def test_a_wrong_size_is_an_error_and_weights_in_pieces_are_a_note():
 
 FLAGGED = [
     """
+import torch
+from torch import nn
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRU(4, 8, batch_first=True)
+        self.last = None
+
+    def forward(self, x):
+        out, state = self.cell(x, self.last)
+        self.last = state.detach()  # <-
+        return out
+
+net = nn.DataParallel(Reader().cuda())
+net(torch.randn(8, 5, 4).cuda()).sum().backward()
+""",
+    """
 import torch.nn as nn
 
 class Net(nn.Module):
@@ -124,6 +142,26 @@ model = nn.DataParallel(Net().cuda())
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRU(4, 8, batch_first=True)
+        self.last = None
+
+    def forward(self, x):
+        # made anew for each batch of another size, by each copy for itself
+        if self.last is None or self.last.size(1) != x.size(0):
+            self.last = torch.zeros(1, x.size(0), 8, device=x.device)
+        out, _ = self.cell(x, self.last)
+        return out
+
+net = nn.DataParallel(Reader().cuda())
+net(torch.randn(8, 5, 4).cuda()).sum().backward()
+""",
     """
 import torch
 import torch.nn as nn

@@ -1,6 +1,19 @@
 """gradient-average-lost: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+net = torch.nn.Linear(2, 2)
+net(torch.rand(2, 2)).sum().backward()
+for weight in filter(lambda w: w.grad is not None, net.parameters()):
+    dist.all_reduce(weight.grad)
+    weight.grad.div(dist.get_world_size())  # <-
+torch.optim.SGD(net.parameters(), 0.1).step()
+dist.destroy_process_group()
+""",
     ("average.py", {"        parameter.grad.data /= size\n": "        parameter.grad.data / size  # <-\n"}),
     """
 import os
@@ -17,6 +30,19 @@ def sync(model, world_size):
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+net = torch.nn.Linear(2, 2)
+net(torch.rand(2, 2)).sum().backward()
+for weight in net.parameters():
+    dist.all_reduce(weight.grad)
+    weight.grad = weight.grad.div(dist.get_world_size())
+torch.optim.SGD(net.parameters(), 0.1).step()
+dist.destroy_process_group()
+""",
     ("average.py", {"        parameter.grad.data /= size\n": "        parameter.grad.data.div_(size)\n"}),
     """
 import torch

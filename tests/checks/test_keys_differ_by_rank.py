@@ -18,6 +18,23 @@ FLAGGED = [
 import torch
 import torch.distributed as dist
 
+def averaged(numbers):
+    names = sorted(numbers)
+    row = torch.stack([numbers[name] for name in names])
+    dist.all_reduce(row)
+    return dict(zip(names, row / dist.get_world_size()))
+
+dist.init_process_group("gloo")
+numbers = {"loss": torch.ones(1)}
+if dist.get_rank() == 0:
+    numbers["rate"] = torch.ones(1)  # <-
+print(averaged(numbers))
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
 def reduced(values):
     return {key: value / dist.get_world_size() for key, value in values.items()}
 

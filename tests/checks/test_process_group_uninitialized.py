@@ -234,6 +234,21 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+
+first = lambda: dist.get_rank() == 0  # asked when it is called, and the group is there by then
+
+def main():
+    dist.init_process_group("gloo")
+    if first():
+        print("begun", dist.get_world_size())
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import argparse
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler

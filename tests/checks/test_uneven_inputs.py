@@ -29,6 +29,23 @@ def test_what_join_makes_up_for_is_a_warning():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+rank, ranks = [int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")]
+dist.init_process_group("gloo")
+net = DDP(torch.nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for name in sorted(os.listdir("parts"))[rank::ranks]:  # <-
+    x = torch.load(os.path.join("parts", name), map_location="cpu", weights_only=True)
+    opt.zero_grad()
+    net(x).mean().backward()
+    opt.step()
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, IterableDataset
