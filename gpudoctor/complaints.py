@@ -20,7 +20,9 @@ LAYERS = ("hardware", "driver", "build")
 CHARACTERS_MOST = 4_000_000
 # "* No `GPU has fallen off the bus`" in a list of what was looked for
 _DENIED = re.compile(
-    r"[\s>*\u2022-]{0,12}(?:there (?:is|are|was|were) )?(?:no|not a|never an?|without) ", re.IGNORECASE
+    r"[\s>*\u2022-]{0,12}(?:there (?:is|are|was|were) )?(?:no|not a|never an?|without) "
+    r"(?!MIG devices found|GPU instances found)",  # what a tool says itself
+    re.IGNORECASE,
 )
 # until 2.2 without its name: "[0] include/socket.h:360 WARN Call to connect failed"
 _WARNS = re.compile(r"NCCL WARN |(?:^|\s)[\w/]{1,60}\.(?:h|cu|cc):\d{1,5} WARN ")
@@ -29,8 +31,11 @@ _PASSED_ON = re.compile(
     r"\bnccl(?:Internal|System|Remote|UnhandledCuda)Error: |\bNCCL error in: |\bNET/(?:IB|Socket) ?: ",
     re.IGNORECASE,
 )
-# Slurm's count of what the kernel killed in a job's control group
-_COUNTED = re.compile(r"\bslurmstepd: error: Detected \d+ oom[-_]kill event")
+# What the kernel killed in a job's control group, counted by Slurm; a node of Kubernetes that ran out of memory
+_OF_NODE = re.compile(
+    r"\bslurmstepd: error: Detected \d+ oom[-_]kill event|[Tt]he node was low on resource: memory"
+    r"|\bJobState=(?:OUT_OF_MEMORY|NODE_FAIL|BOOT_FAIL)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
         replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
         for f in explained.findings
         if (check := checks[f.id]) is not None
-        and (of_machine(check) or _by_nccl(check, f, registry, passed_on=passed_on) or _by_slurm(f))
+        and (of_machine(check) or _by_nccl(check, f, registry, passed_on=passed_on) or _by_node(f))
         and not _is_denied(f)
     ]
     shown = {f.id for f in findings}
@@ -87,9 +92,9 @@ def _by_nccl(check: Check, finding: Finding, registry: Registry, *, passed_on: b
     return bool(causes) and set(causes) <= set(LAYERS)
 
 
-def _by_slurm(finding: Finding) -> bool:
-    """Return whether Slurm passes on what the kernel did on its node."""
-    return any(_COUNTED.search(shown.text) for shown in finding.evidence)
+def _by_node(finding: Finding) -> bool:
+    """Return whether Slurm or Kubernetes passes on what was done on its node."""
+    return any(_OF_NODE.search(shown.text) for shown in finding.evidence)
 
 
 def of_machine(check: Check) -> bool:

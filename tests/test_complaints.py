@@ -287,3 +287,55 @@ def test_detectron2_compiled_for_another_gpu(examined):
         " (arch=8.6)", ""
     )  # which told the architectures otherwise, and the GPU's not at all
     assert [f.id for f in examined(older.format(flags="sm_37")).findings] == ["gpu-arch-unsupported"]
+
+
+TABLE = """\
+| NVIDIA-SMI 550.90.07              Driver Version: 550.90.07      CUDA Version: 12.4     |
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+|=========================================+========================+======================|
+|   0  NVIDIA A40                     On  |   00000000:01:00.0 Off |                    0 |
+|  0%   30C    P8             21W /  300W |       4MiB /  46068MiB |      0%      Default |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA A40                     On  |   00000000:25:00.0 Off |                    0 |
+|  0%   31C    P8             22W /  300W |       4MiB /  46068MiB |      0%      Default |
++-----------------------------------------+------------------------+----------------------+
+"""
+
+
+@pytest.mark.parametrize("count", ["torch.cuda.device_count() returns 1", ">>> torch.cuda.device_count()\n1"])
+def test_torch_counts_fewer_than_the_table_beside_it(count, examined):
+    assert [f.id for f in examined(f"{count}\n\n{TABLE}").findings] == ["gpu-missing"]
+    assert examined(f"{count.replace('1', '2')}\n\n{TABLE}").findings == []
+    assert "gpu-missing" not in {
+        f.id for f in examined(f"CUDA_VISIBLE_DEVICES=0\n{count}\n\n{TABLE}").findings
+    }
+
+
+def test_a_stub_that_a_program_names(examined):
+    ids = [f.id for f in examined("warp: CUDA driver error 34: CUDA driver is a stub library\n").findings]
+    assert ids[0] == "cuda-stub-library"
+
+
+def test_a_node_of_kubernetes_without_memory(examined):
+    report = examined("Evicted: The node was low on resource: memory. Threshold quantity: 100Mi\n")
+    assert [f.id for f in report.findings] == ["host-oom-killed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)\n", "host-oom-killed"),
+        ("   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)\n", "scheduler-ended-job"),
+        ("$ nvidia-smi mig -lgi\nNo GPU instances found: Not Found\n", "mig-multi-gpu"),
+    ],
+)
+def test_tools_of_a_machine_say_what_was_done(text, id, examined):
+    assert id in {f.id for f in examined(text).findings if f.severity is Severity.ERROR}
+
+
+def test_a_gpu_of_which_nothing_can_be_read(examined):
+    errors = TABLE.replace(
+        "|  0%   31C    P8             22W /  300W |       4MiB /  46068MiB |      0%      ",
+        "|ERR!  ERR! ERR!            N/A /  ERR! |       4MiB /  46068MiB |    ERR!      ",
+    )
+    assert [f.id for f in examined(errors).findings] == ["gpu-fell-off-bus"]

@@ -200,6 +200,7 @@ check = Check(
         "gpu-missing",
         "gpu-reset-required",
         "open-kernel-module",
+        "wsl-gpu-mode",
     ],
     fixes=[LIBRARIES, EARLY, LEAVE_OUT, UVM, NODES, REBOOT],
     no_reproduction="needs a GPU whose driver does not start",

@@ -59,6 +59,11 @@ check = Check(
             unless=NOTHING_TO_DO,
         ),
         Symptom(r"× nvidia-fabricmanager\.service - ", unless=NOTHING_TO_DO),
+        Symptom(
+            r"\bnvidia-fabricmanager\.service - ",
+            near=r"nvidia-fabricmanager\.service - [^\n]*\n(?:[^\n]*\n){0,2}\s*Active: failed",
+            unless=NOTHING_TO_DO,
+        ),
         Symptom(r"Job for nvidia-fabricmanager(?:\.service)? failed\b", unless=NOTHING_TO_DO),
         r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)",
         Symptom(r"nv-fabricmanager.{0,120}failed! Exit code: [1-9]", unless=NOTHING_TO_DO),

@@ -26,7 +26,19 @@ with the host.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, joined, listed
+from gpudoctor import (
+    CannotTell,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Kind,
+    Severity,
+    Symptom,
+    count,
+    joined,
+    listed,
+)
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
@@ -51,6 +63,13 @@ LEAVE_OUT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"cannot access '?(?P<node>/dev/nvidia(?:-uvm|ctl|\d{1,2}))'?: No such file",
+            near=r" /dev/nvidia(?:-uvm|ctl|\d{1,2})\b|couldn't communicate|\bCUDA\b|\bNVML\b",
+        ),
+    ],
+    message="<node> is missing: CUDA cannot reach the driver through it",
     follows=["driver-not-loaded", "container-without-gpus"],
     fixes=[WHO, CONTAINER, LEAVE_OUT, MAKE, ALWAYS],
     no_reproduction="needs a GPU whose nodes were removed",

@@ -29,7 +29,7 @@ launch: the ranks share one GPU.
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, byte_size, in_bytes
 from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
@@ -62,6 +62,12 @@ check = Check(
         ),
         r"Free memory on device (?:cuda:(?P<gpu>\d+) )?\((?P<left>[\d.]+)/(?P<all>[\d.]+) GiB\) on startup is less than",
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
+        # as people put it
+        Symptom(
+            r"\b(?:GPU|gpu|[Vv]ideo|VRAM|[Dd]evice)(?:'s)? (?:memory )?(?:is |was |stays |remains )(?:still )?(?P<stays>occupied|held|allocated|in use"
+            r"|not (?:released|freed))\b",
+            near=r"\bno (?:running )?process(?:es)?\b|process(?:es)? (?:is|are) (?:not )?(?:shown|listed|gone|dead)|\bzombie",
+        ),
     ],
     fixes=[SEE, FREE, END, RESET],
 )
@@ -78,6 +84,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif "left" in groups:
         free = f"{groups['left']} of {groups['all']} GiB{_of(groups.get('gpu'))} were free"
         yield check.found(f"{free} when this process started: the memory is another process's")
+    elif "stays" in groups:
+        yield check.found(
+            "memory of a GPU stays taken where nvidia-smi shows no process: one is left that it cannot see"
+        )
     else:
         yield check.found(
             "the GPU had no memory left to start CUDA in: the memory is another process's",

@@ -51,6 +51,11 @@ check = Check(
         # NVIDIA's kernel module, in one line or three; its installer
         Symptom(r"NVRM: The NVIDIA probe routine was not called for \d+ device", near=r"\bnouveau\b"),
         r"The Nouveau kernel driver is currently in use by your system",
+        # lsmod, where something uses it
+        Symptom(
+            r"^nouveau +\d+ +[1-9]",
+            near=r"couldn't communicate with the NVIDIA driver|Found no NVIDIA driver|\bnvidia-smi`? (?:fails|does not|doesn't)\b",
+        ),
     ],
     message="nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
     fixes=[LEAVE_OUT, INSTALL, FORBID],

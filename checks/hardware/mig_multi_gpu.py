@@ -52,6 +52,7 @@ check = Check(
         r"nvidia\.com/mig-(?P<profile>\d+g\.\d+gb)\S{0,8}: [\"']?(?P<count>[2-9]|\d\d)\b",
         r"gres\W{1,3}gpu:(?P<profile>\d+g\.\d+gb):(?P<count>[2-9]|\d\d)\b",
         r"No MIG devices found",
+        r"No GPU instances found",
         # told in a sentence
         r"\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b.{0,80}\bMIG\b",
         r"\bMIG\b.{0,80}\bonly (?:(?:see|show|find|detect|use|access)\w{0,3} )?(?P<lone>one|1|a single) (?:[Gg][Pp][Uu]|device|MIG|instance)\b",

@@ -119,7 +119,7 @@ def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Find
         return
     for gpu in boards:
         # Behind NVSwitches every link of the chip is used; elsewhere a GPU has as many as its siblings.
-        should = len(gpu.nvlinks) if switched and gpu.nvlinks else most[gpu.name]
+        should = max(len(gpu.nvlinks), most[gpu.name]) if switched else most[gpu.name]
         if (gpu.nvlinks_active or 0) < should:
             yield check.found(_fewer(gpu, should, len(boards) > 1))
     yield from _cards(cards)

@@ -92,6 +92,7 @@ check = Check(
         r"(?P<words>exceeded (?:virtual )?memory limit \(\d+ > \d+\), being killed)",
         r"(?P<words>Exceeded (?:job|step) memory limit)",
         r"(?<!\w)(?P<words>OUT_OF_ME(?:MORY|\+)) +\d+:\d+",
+        r"\bJobState=(?P<words>OUT_OF_MEMORY)\b",
         # the kernel and systemd
         r"(?P<words>[Oo]ut of memory): Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]+)\)",
         r"(?P<words>oom-kill:constraint=\w+).{0,400}?task=(?P<process>[^,]+),pid=(?P<pid>\d+)",

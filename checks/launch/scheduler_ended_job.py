@@ -50,6 +50,7 @@ check = Check(
         ),
         r"\*\*\* JOB (?P<job>\d+) ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
         r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S* (?:ON (?P<host>[\w.-]+) )?(?P<reason>UNCORRECTABLE MEMORY ERROR|STEPD TERMINATED)",
+        r"\bJobState=(?P<reason>TIMEOUT|PREEMPTED|NODE_FAIL|BOOT_FAIL|DEADLINE)\b",
         r"srun: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
         r"Job killed due (?P<reason>hitting max wall clock limit|node failure)",
         r"Job (?P<job>\d+) has exceeded its (?P<reason>time limit) and its allocation has been revoked",

@@ -1,4 +1,4 @@
-"""``docker info`` -> the machine on which the engine runs."""
+"""``docker info`` -> the machine on which the engine runs; ``docker inspect`` -> the shared memory of a container."""
 
 import re
 from collections.abc import Iterable
@@ -10,6 +10,9 @@ from gpudoctor.importers.host_commands import size
 _FIELD = re.compile(
     r"(?P<name>Kernel Version|Operating System|OSType|Architecture|CPUs|Total Memory): (?P<value>\S.{0,120})$"
 )
+# docker inspect: "ShmSize": 67108864, which the host's own memory takes the place of with "IpcMode": "host"
+_SHM_SIZE = re.compile(r"\"ShmSize\": ?(?P<bytes>\d{1,15}),?$")
+_IPC_HOST = re.compile(r"\"IpcMode\": ?\"host\"")
 _BEGINS = ("Server Version: ", "Storage Driver: ")
 
 
@@ -19,12 +22,21 @@ def read(lines: Iterable[str]) -> Host | None:
     ``Server Version: 24.0.7`` … ``Kernel Version: 5.15.0-91-generic`` … ``CPUs: 64`` … ``Total Memory: 503.5GiB``
     """
     fields: dict[str, str] = {}
-    inside = False
+    inside = host_ipc = False
+    shm = ""
     for line in lines:
-        if line.startswith(_BEGINS):
+        if line.startswith('"'):
+            match = _SHM_SIZE.match(line[:60])
+            shm, host_ipc = (
+                shm or (match["bytes"] if match else ""),
+                host_ipc or bool(_IPC_HOST.match(line[:60])),
+            )
+        elif line.startswith(_BEGINS):
             inside = True
         elif inside and line[:1] in "KOACT" and (match := _FIELD.match(line[:160])):
             fields.setdefault(match["name"], match["value"].strip())
+    if shm and not host_ipc and int(shm):
+        return Host(container="docker", shm_bytes=int(shm))
     if not fields:
         return None
     known: dict[str, Any] = {

@@ -29,6 +29,10 @@ _JOURNAL = re.compile(r" (?:docker|dockerd)\[\d{1,8}\]: .*Failed to initialize N
 _BANNER = re.compile(r"NOTE: The SHMEM allocation limit is set to the default of (?P<size>\d{1,4}[KMG])i?B\b")
 # of a service in a compose file
 _COMPOSED = re.compile(r"shm_size: ['\"]?(?P<size>\d{1,6}(?:\.\d{1,3})?[kmgKMG])(?:i?[bB])?['\"]?$")
+# mount: "shm on /dev/shm type tmpfs (rw,nosuid,nodev,noexec,relatime,size=65536k)"
+_MOUNTED = re.compile(
+    r"\S{1,60} on /dev/shm type tmpfs \((?:[^()]{0,200},)?size=(?P<size>\d{1,12})(?P<unit>[kmg])"
+)
 _KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")
 _LSCPU = re.compile(
@@ -60,6 +64,12 @@ def read(lines: Iterable[str]) -> Host | None:
             found.setdefault("shm_bytes", size(match["size"].upper()))
         if line.endswith("/dev/shm") and "shm_bytes" not in found:
             found |= _shm(line)
+        elif (
+            " on /dev/shm " in line[:80]
+            and "shm_bytes" not in found
+            and (match := _MOUNTED.match(line[:300]))
+        ):
+            found["shm_bytes"] = size(match["size"] + match["unit"].upper())
         elif line.startswith("total ") and "used" in line:
             header = line.split()
         elif line.startswith("Mem:") and header and "memory_bytes" not in found:

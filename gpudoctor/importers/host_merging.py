@@ -7,6 +7,7 @@ from msgspec.structs import fields, replace
 
 from gpudoctor.facts import ContainerStart, Host, Infiniband
 from gpudoctor.importers import (
+    cgroup_files,
     docker_info,
     host_commands,
     host_words,
@@ -22,7 +23,7 @@ def whole(
 ) -> Host | None:
     """Add to the host of a block, `known`, what the rest of the text says; ``None`` where nothing says anything."""
     host = known if isinstance(known, Host) else None
-    for reader in (host_commands, shell_answers, docker_info, numa_layout, wsl_words):
+    for reader in (host_commands, shell_answers, docker_info, numa_layout, wsl_words, cgroup_files):
         host = _filled(host, reader.read(pieces))
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
         host = replace(host or Host(), shm_bytes=start.shm_bytes, container=start.engine)

@@ -45,6 +45,7 @@ _LISTED = re.compile(
     # as collect_env quotes it, where nothing else of that is there
     r"|GPU \d{1,3}: (?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID)[ -][\w.+ -]{2,60}$"
 )
+_STUB = re.compile(r"CUDA driver is a stub library|CUDA_ERROR_STUB_LIBRARY")
 Found = dict[str, Struct | str | None]
 
 
@@ -168,7 +169,7 @@ class Parts:
 
     def _torch(self) -> Torch | None:
         """Read what torch said, and which one it is, in a text that holds no block of fields."""
-        said = self.said
+        said = self.said or torch_messages.counted(self.pieces)
         listed = package_lists.read(self.pieces)
         named = (
             torch_versions.read(self.pieces, listed)
@@ -189,7 +190,11 @@ class Parts:
         """Read what the driver answered where a text has torch's words for it, and no environment."""
         if "torch" in found:
             return None
-        return torch_messages.cuda([*torch_messages.warnings(self.pieces), *_error(self.said)])
+        told = torch_messages.cuda([*torch_messages.warnings(self.pieces), *_error(self.said)])
+        stub = told is None and any(
+            _STUB.search(line[:400]) for line in self.pieces if "ub" in line or "UB" in line
+        )
+        return Cuda(init=34, stage="cuInit") if stub else told
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""

@@ -37,7 +37,8 @@ _SIGNS = (
     "ulimit", "Filesystem ", "free -", "node 0 cpus", "NUMA node", "Storage Driver",
     "slurmctld", "No devices were found", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
     "shm", "hared memory", "memlock", "ocked memory", "ibv_", "OrderedDict([", "detectron2", "pytorch  ", "P2P=Enabled",
-    "IO_PAGE_FAULT", "MEMLOCK", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
+    "IO_PAGE_FAULT", "MEMLOCK", "stub library",
+    "oom_kill ", "ShmSize", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
     "AMD-SMI", "amd-smi", "HSA System",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""

@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Cuda, Raised
+from gpudoctor.facts import Cuda, Raised, Torch
 
 _WARNING = re.compile(r"(?:(?P<place>\S.{0,300}?):\d{1,6}: )?(?P<type>[A-Z]\w{0,40}Warning):(?P<text>.*)")
 _FROM_TORCH = re.compile(r"[\\/]torch[\\/]|^torch[\\/]")
@@ -44,6 +44,12 @@ _INIT_ERROR = re.compile(
     r"|cuda runtime error \(80[234]\)|CUDA unknown error|CUDA driver initialization failed|Found no NVIDIA driver"
     r"|The NVIDIA driver on your system is too old|No CUDA GPUs are available).*)"
 )
+_COUNT = re.compile(
+    r"\bcuda\.device_count\(\)[`'\")]{0,3} ?(?:only |always |just )?"
+    r"(?:returns?|gives|is|shows|prints|says|=|==|:|->|-->) ?(?:only |just )?"
+    r"(?P<count>\d{1,2})\b"
+)
+_ASKED = re.compile(r"\bcuda\.device_count\(\)\)?$")
 _MOST = 20
 
 
@@ -94,6 +100,29 @@ def capabilities(warnings: list[str]) -> dict[str, str]:
         elif match := _FOUND.search(text):
             found[match["name"]] = match["capability"]
     return found
+
+
+def counted(lines: list[str]) -> Torch | None:
+    """Return a torch of which nothing is known but how many GPUs it counts; ``None`` where nobody says one number.
+
+    ``torch.cuda.device_count() returns 1``, ``>>> torch.cuda.device_count()`` and below it ``1``
+    """
+    told: set[int] = set()
+    for number, line in enumerate(lines):
+        if "VISIBLE_DEVICES" in line[:400]:  # fewer may be meant
+            return None
+        if "cuda.device_count()" not in line[:400]:
+            continue
+        if match := _COUNT.search(line[:400]):
+            told.add(int(match["count"]))
+        elif (
+            _ASKED.search(line[:400])
+            and (below := next(iter(lines[number + 1 : number + 2]), "")).isdecimal()
+        ):
+            told.add(int(below[:3]))
+    if len(told) != 1 or 0 in told:
+        return None
+    return Torch(imported=True, cuda="", cuda_available=True, device_count=told.pop())
 
 
 def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:

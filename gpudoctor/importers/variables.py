@@ -51,6 +51,8 @@ _OF_JOB = {
     "CPUs/Task": "SLURM_CPUS_PER_TASK",
 }
 _PRINTED = re.compile(r"(?:env|printenv)(?: ?\||$| [A-Z])")
+_OF_RANK = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+"""Some of them without the others are a fault, where all that is set is shown."""
 _ENOUGH = 3
 """So many variables in a row are a block of ``env``; fewer may be lines of a script, where others stand beside them."""
 
@@ -76,17 +78,22 @@ def read(lines: Iterable[str]) -> dict[str, str]:
     run: dict[str, str] = {}
     lines = list(lines)
     alone = all(assigned(line) is not None for line in lines if line)
-    talks, enough = False, 1 if alone else _ENOUGH
+    talks, enough, filtered = False, 1 if alone else _ENOUGH, False
     for line in _with_end(lines):
         given = assigned(line) if "=" in line[:100] and not line.startswith("export ") else None
         if given is not None and "$(" not in given[1] and "`" not in given[1]:
             run[given[0]] = given[1]
             continue
+        if filtered and len(_OF_RANK & run.keys()) < len(_OF_RANK):
+            run = {
+                name: value for name, value in run.items() if name not in _OF_RANK
+            }  # grep left out the others
         if len(run) >= enough:
             found |= {name: value for name, value in run.items() if name not in found}
         run.clear()
         # What stands below the command that prints them was set, however little it is.
-        enough = 1 if _PRINTED.match(without_prompt(line[:300])) else _ENOUGH
+        printed = _PRINTED.match(without_prompt(line[:300]))
+        enough, filtered = 1 if printed else _ENOUGH, bool(printed) and "grep" in line[:300]
         if not talks and " NCCL INFO " in line and _TALK.search(line[:2000]):
             talks = True
         if "set by environment to" in line and (match := _NCCL.search(line[:2000])):

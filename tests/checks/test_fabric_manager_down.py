@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("fabric-manager-down")
 MESSAGE = "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used"
 EXAMPLES = {
+    "* nvidia-fabricmanager.service - NVIDIA fabric manager service\n     Loaded: loaded (/lib/systemd/system/nvidia-fabricmanager.service; enabled)\n     Active: failed (Result: exit-code) since Mon": "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used",
     "[802] Call to cuInit results in UNKNOWN_CUDA_ERROR": "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used",
     "warn: cuda driver error 802 while looking for devices": "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used",
     "On H100 the start of CUDA fails with 802 system error": MESSAGE,

@@ -9,6 +9,11 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "crw-rw-rw- 1 root root 195, 0 /dev/nvidia0\nls: cannot access '/dev/nvidia-uvm': No such file or directory": "/dev/nvidia-uvm is missing: CUDA cannot reach the driver through it"
+}
+NOT_THIS = ["ls: cannot access '/dev/nvidia*': No such file or directory"]
+
 CHECK = Registry().check("gpu-device-nodes")
 GPUS = Gpus(devices=[Gpu(index=0)])
 FAILED = Cuda(library="/usr/lib/libcuda.so.1", init=999)

@@ -19,6 +19,7 @@ TWO_PROCESSES = (
     "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
 )
 EXAMPLES = {
+    "The program is over and the GPU memory is still occupied, while nvidia-smi lists no process": "memory of a GPU stays taken where nvidia-smi shows no process: one is left that it cannot see",
     TWO_PROCESSES: (
         "78.1 GiB of GPU 0 are held by other processes (most by 4711), 612 MiB by this one: the memory is "
         "another process's"

@@ -27,6 +27,7 @@ DUPLICATE = (
     "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
 )
 EXAMPLES = {
+    "No GPU instances found: Not Found": "MIG is on and no instance was made: CUDA sees no GPU there",
     "six instances, and only MIG device 0 is used": "a process sees one MIG instance, however many there are, and NCCL before 2.30 cannot use two of one GPU",
     TWO_VISIBLE: "CUDA_VISIBLE_DEVICES names 2 MIG instances, of which a CUDA process sees one",
     TWO_LISTED: "several MIG instances (3g.40gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU",

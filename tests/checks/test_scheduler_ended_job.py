@@ -2,6 +2,7 @@
 
 MESSAGE = "the job was ended from outside on node07: Node failure"
 EXAMPLES = {
+    "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)": "the job was ended from outside: NODE_FAIL",
     "My job hits the time limit before the first checkpoint": "the job was ended from outside: time limit",
     "slurmstepd: error: *** JOB 4711 ON node023 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***": (
         "the job 4711 was ended from outside on node023: TIME LIMIT"

@@ -57,3 +57,17 @@ def test_locked_memory(text, soft, facts_of):
 def test_other_limits_of_a_process(facts_of):
     text = "Max open files     1024     524288     files\nMax locked memory  64  64  bytes\n"
     assert facts_of(text)["host"].limits["nofile"].soft == 1024
+
+
+def test_what_mount_shows(facts_of):
+    mounted = "shm on /dev/shm type tmpfs (rw,nosuid,nodev,noexec,relatime,size=65536k)\n"
+    assert facts_of(mounted)["host"].shm_bytes == 64 << 20
+    whole = facts_of("tmpfs on /dev/shm type tmpfs (rw,nosuid,nodev,inode64)\nRANK=0\nWORLD_SIZE=1\nA=1\n")
+    assert "host" not in whole
+
+
+def test_what_docker_inspect_shows(facts_of):
+    host = facts_of('    "ShmSize": 67108864,\n    "IpcMode": "private",\n')["host"]
+    assert (host.container, host.shm_bytes) == ("docker", 64 << 20)
+    shared = facts_of('"ShmSize": 67108864,\n"IpcMode": "host",\nRANK=0\nWORLD_SIZE=1\nA=1\n')
+    assert "host" not in shared or shared["host"].shm_bytes is None

@@ -52,3 +52,10 @@ def test_a_level_that_there_is_not_is_no_debugging(value, read, facts_of):
 )
 def test_what_nobody_set(text, facts_of):
     assert "launch" not in facts_of(HEAD + text)
+
+
+def test_what_grep_leaves_out_of_env_is_not_missing(facts_of):
+    shown = "NCCL_SOCKET_IFNAME=eth0\nMASTER_ADDR=10.0.0.1\nWORLD_SIZE=16\n"
+    filtered = facts_of(f"$ env | grep -E 'NCCL|MASTER|WORLD'\n{shown}")["launch"].variables
+    assert filtered == {"NCCL_SOCKET_IFNAME": "eth0"}
+    assert facts_of(f"$ env\n{shown}")["launch"].variables["WORLD_SIZE"] == "16"

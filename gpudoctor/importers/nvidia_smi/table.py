@@ -28,6 +28,8 @@ _PERSISTENCE = {"On": True, "Off": False}
 _MODES = {*_PERSISTENCE, *DRIVER_MODELS, "N/A", "Disabled", "Enabled", "ERR!"}
 UNKNOWN = 999
 """``nvmlReturn_t`` of the words ``Unknown Error``, for which the table has ``ERR!``."""
+_ALL_BUT_ONE = 3
+"""Of fan, temperature, performance state and power: a passive card has no fan."""
 _MOST = 64
 
 
@@ -140,7 +142,8 @@ def _second(gpu: Gpu, cells: list[str]) -> dict[str, Any]:
     words = cells[1].split()
     if "ERR!" in cells[3] or (temperature is None and "ERR!" in words[:2]):
         found["errors"] = [*gpu.errors, "temperature and utilization: Unknown Error"]
-        if gpu.errors:  # nothing is left that it answers
+        nothing = "ERR!" in cells[3] and words[:4].count("ERR!") >= _ALL_BUT_ONE
+        if gpu.errors or nothing:  # nothing is left that it answers
             found["handle_code"] = UNKNOWN
     return found
 
