@@ -308,7 +308,10 @@ def _never_called(script: Script) -> Iterator[Finding]:
         return
     for wrapper, made in unused_wrappers(script):
         for call in script.calls[made.number :] if wrapper.type == DDP else ():
-            trains = call.loops and TRAINS.search(call.method) and call.reached == made.reached
+            fed = any(
+                script.thing(a.value, "loader") for a in call.arguments.values()
+            )  # it has the loop itself
+            trains = (call.loops or fed) and TRAINS.search(call.method) and call.reached == made.reached
             if trains and goes_past(call, wrapper) and not NO_GRADIENTS & {*call.contexts}:
                 yield check.found(
                     f"{call.text}() goes past DistributedDataParallel's forward, and nothing calls what is wrapped in line "

@@ -194,11 +194,25 @@ def _over_machines(script: Script, group: Call) -> str | None:
 
 def _others(script: Script) -> Iterator[Call]:
     """Yield what else than set_device chooses a GPU by the global rank."""
+    beside = _by_local(script)
     for call in script.named("torch.nn.parallel.DistributedDataParallel"):
-        if any(_global_in(call.value(name)) for name in OF_DDP):
+        given = [item for name in OF_DDP for item in (call.value(name), *call.value(name).items)]
+        if any(_global_in(value) or (beside and _named_rank(value)) for value in given):
             yield call
     for method in ("cuda", "to"):
         yield from (call for call in script.methods(method) if _global(call.value("device")))
+
+
+def _by_local(script: Script) -> bool:
+    """Return whether a script is told both ranks, and chooses a GPU by the local one."""
+    chosen = [c.value("device") for c in script.named("torch.cuda.set_device")]
+    indices = [device.index or device for device in chosen]
+    return any(i.known is Known.LOCAL_RANK and i.text in ("local_rank", "LOCAL_RANK") for i in indices)
+
+
+def _named_rank(value: Value) -> bool:
+    """Return whether a number is a parameter or an option that is called after the global rank."""
+    return value.known is Known.RANK and value.text in ("rank", "global_rank", "world_rank")
 
 
 def _global(device: Value) -> bool:
@@ -226,7 +240,7 @@ DEEPEST = 4
 
 def _chosen(call: Call) -> str:
     """Return the source of the device that a call chooses."""
-    names = ("device", *(name for name in OF_DDP if _global_in(call.value(name))))
+    names = ("device", *sorted(OF_DDP, key=lambda name: not _global_in(call.value(name))))
     return next(call.arguments[name].text for name in names if name in call.arguments)
 
 

@@ -274,7 +274,8 @@ def _last_move(script: Script, wrapper: Thing) -> Call | None:
         later = (
             c for c in script.calls if wrapper.number in c.receiver.things and c.method in ("cuda", "to")
         )
-        moves = [c for c in itertools.islice(later, 1) if c.receiver.known is Known.THING]
+        either = {wrapper.number, wrapper.inner}  # wrapped or not, as a test of the script's own says
+        moves = [c for c in itertools.islice(later, 1) if either.issuperset(c.receiver.things)]
     return moves[-1] if moves else None
 
 

@@ -14,8 +14,11 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     """Return what an attribute is where it is read; a property is followed."""
     value = frame.program.evaluate(frame, node.value)
     found = member(frame, value, node.attr)
-    if found.known is Known.SYMBOL and value.known is Known.SYMBOL and of_others(value.text):
-        found = told(node.attr) or found
+    if found.known is Known.SYMBOL and value.known is Known.SYMBOL:
+        if of_others(value.text):
+            found = told(node.attr) or found
+        elif value.text in CALLED:
+            found = told(CALLED[value.text].get(node.attr, "")) or found
     if found.known is Known.DEFINED and value.thing >= 0:
         function = frame.program.defined.get(found.text)
         if isinstance(function, Function) and _is_property(function):
@@ -44,6 +47,10 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
         )
     return found
+
+
+CALLED = {"idr_torch": {"rank": "rank", "local_rank": "local_rank", "size": "world_size"}}
+"""Modules of clusters whose attributes are a rank's own numbers (IDRIS, PyTorch: Multi-GPU data parallelism)."""
 
 
 def of_others(name: str) -> bool:

@@ -55,6 +55,8 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
     if value.known is Known.UNKNOWN and value.text == text and value.made < 0:
         return False  # a parameter that nobody gives
     for call in origins(script, value):
+        if call.name == "tempfile.gettempdir":
+            continue  # the node's own
         if (
             call.name.startswith(OWN)
             or "temp" in call.name.lower()

@@ -3,6 +3,21 @@
 FLAGGED = [
     """
 import os
+import tempfile
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+LAST = os.path.join(tempfile.gettempdir(), "last.pt")
+
+dist.init_process_group("gloo")
+net = DistributedDataParallel(torch.nn.Linear(2, 2))
+net(torch.ones(1, 2)).sum().backward()
+torch.save(net.module.state_dict(), LAST)  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
 import torch
 import torch.distributed as dist
 from chainers import Trainer  # of another package

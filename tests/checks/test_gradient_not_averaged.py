@@ -5,6 +5,21 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from flows import Flow  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+data = TensorDataset(torch.rand(64, 3))
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+flow = DistributedDataParallel(Flow(3))
+flow.module.fit(loader, epochs=20)  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from machines import Machine
 
@@ -507,6 +522,27 @@ main(None)
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from flows import Flow  # of another package
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+data = TensorDataset(torch.rand(64, 3))
+loader = DataLoader(data, 8, sampler=DistributedSampler(data, shuffle=False))
+flow = DistributedDataParallel(Flow(3))
+opt = torch.optim.Adam(flow.parameters())
+for epoch in range(20):
+    for (x,) in loader:
+        opt.zero_grad()
+        flow(x).mean().backward()
+        opt.step()
+print(flow.module.loss_of(loader))
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -13,6 +13,19 @@ dist.destroy_process_group()
 """
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def work(rank, world_size, local_rank):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    torch.cuda.set_device(local_rank)
+    net = torch.nn.Linear(2, 2).cuda()
+    net = DistributedDataParallel(net, device_ids=[rank])  # <-
+    net(torch.ones(1, 2).cuda()).sum().backward()
+    dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -318,6 +331,19 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def work(rank, world_size, local_rank):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    torch.cuda.set_device(local_rank)
+    net = torch.nn.Linear(2, 2).cuda()
+    net = DistributedDataParallel(net, device_ids=[local_rank])
+    net(torch.ones(1, 2).cuda()).sum().backward()
+    dist.destroy_process_group()
+""",
     """
 import os
 import torch

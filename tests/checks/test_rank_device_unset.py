@@ -58,6 +58,31 @@ def test_unknown():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+SHARDED = os.environ.get("SHARDED") == "1"
+
+def sharded(net):
+    return FSDP(net) if SHARDED else net
+
+def main():
+    dist.init_process_group("nccl")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = sharded(torch.nn.Linear(8, 8))
+    net.to(device)  # <-
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        net(torch.ones(2, 8, device=device)).sum().backward()
+        opt.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import argparse
 import os
 import torch
@@ -301,6 +326,31 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+SHARDED = os.environ.get("SHARDED") == "1"
+
+def sharded(net):
+    return FSDP(net) if SHARDED else net
+
+def main():
+    dist.init_process_group("nccl")
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    net = sharded(torch.nn.Linear(8, 8).to(device))
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(3):
+        opt.zero_grad()
+        net(torch.ones(2, 8, device=device)).sum().backward()
+        opt.step()
+    dist.destroy_process_group()
+
+main()
+""",
     """
 import argparse
 import os
