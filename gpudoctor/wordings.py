@@ -2,7 +2,7 @@
 
 WORKER_EXITED = (
     r"\b(?:[Rr]ank|RANK|[Ww]orker|[Pp]roc(?:ess)?|[Tt]rainer|[Rr]eplica)[ _#:=-]{0,2}(?P<rank>\d{1,4})\b(?:(?![Cc]hild).){0,30}? "
-    r"(?:exited|ended|died|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
+    r"(?:exited|ended|died|crashed|finished|failed|terminated|left) with (?:exit[ -]?)?(?:code|status)[ :=]{1,3}"
 )
 """A launcher's own line about a process that ended, up to the exit code."""
 EXIT_CODES = r"\b(?:[Ee]xit|[Rr]eturn)(?:ed)?[ _-]?(?:codes|statuses)\b\W{1,4}"
@@ -19,6 +19,8 @@ UNEXPECTED_WRAPPED = (
     rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{WRAPPER}\."
 )
 """The first unexpected key is that of a wrapper, or follows the counter of an average."""
+SIZED_WRAPPED = rf"size mismatch for {WRAPPER}\."
+"""The model and the file both have the wrapper's prefix: what has two sizes has one name."""
 NOT_A_STATE_DICT = (
     r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict:? .module\.|"
     r"Unexpected key\(s\) in state_dict:? .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"

@@ -64,6 +64,7 @@ check = Check(
         # constants.pkl is missing from what torch.save wrote and torch.jit.load is asked to read: nothing is damaged
         r"PytorchStreamReader failed (?P<what>(?!locating file constants\.pkl)[\w ./-]{3,120}: [\w -]{3,60})",
         r"PytorchStreamReader failed(?! [\w ./-]{3,120}: [\w -]{3,60})",
+        r"RuntimeError: PytorchStreamReader *$",  # cut off
         r"(?P<what>unexpected EOF), expected (?P<missing>\d+) more bytes\. The file might be corrupted",
         r"RuntimeError: (?P<what>unexpected EOF)\. The file might be corrupted",  # 0.4
         Symptom(r"UnpicklingError: (?P<what>pickle data was truncated)", unless=SPAWN),

@@ -34,12 +34,13 @@ from gpudoctor.wordings import (
     MISSING_WRAPPED,
     NOT_A_STATE_DICT,
     NOTHING_UNEXPECTED,
+    SIZED_WRAPPED,
     UNEXPECTED_WRAPPED,
     WRAPPER,
 )
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
-ONE_SIDE = rf"\A(?![\s\S]*(?:{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}))(?!(?=[\s\S]*{MISSING_WRAPPED})[\s\S]*{UNEXPECTED_WRAPPED})[\s\S]*({MISSING_WRAPPED}|{UNEXPECTED_WRAPPED})"
+ONE_SIDE = rf"\A(?![\s\S]*(?:{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}|{SIZED_WRAPPED}))(?!(?=[\s\S]*{MISSING_WRAPPED})[\s\S]*{UNEXPECTED_WRAPPED})[\s\S]*({MISSING_WRAPPED}|{UNEXPECTED_WRAPPED})"
 # Any other prefix shows in the first key of each list: the one ends with the other.
 IN_FILE = (
     rf"Missing key\(s\) in state_dict:? \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN_LISTS}[\w.]{{1,100}}\.(?P=a)\""

@@ -57,6 +57,7 @@ from gpudoctor.wordings import (
     MISSING_WRAPPED,
     NOT_A_STATE_DICT,
     NOTHING_UNEXPECTED,
+    SIZED_WRAPPED,
     UNEXPECTED_WRAPPED,
     WRAPPER,
 )
@@ -90,11 +91,11 @@ check = Check(
     symptoms=[
         Symptom(
             rf"Missing key\(s\) in state_dict:? ['\"]{MODEL}",
-            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}",
+            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}|{NOTHING_UNEXPECTED}|{SIZED_WRAPPED}",
         ),
         Symptom(
             rf"Unexpected key\(s\) in state_dict:? ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
-            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}",
+            unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}|{SIZED_WRAPPED}",
         ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(

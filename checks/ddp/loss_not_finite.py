@@ -97,7 +97,7 @@ check = Check(
         (
             rf"(?:Gradient overflow|OVERFLOW!|scale overflow!|overflow detected).{{0,100}}"
             # fairseq goes down to 0.0001 before it gives up, and 1 is no end
-            rf"(?:reducing|[Rr]educing loss scale|setting loss scale(?= to: (?:0|\de-))) to:? {SCALE}"
+            rf"(?:reducing|[Rr]educing loss scale|setting loss scale(?= to: (?:0\.000|\d(?:\.\d+)?e-0?[4-9]))) to:? {SCALE}"
         ),
         rf"\bstep=(?={MOSTLY_SKIPPED},)(?P<steps>\d+), skipped=(?P<skipped>\d+), lr=",  # DeepSpeed
         # values in progress lines; healthy ones hold no literal of these patterns

@@ -52,7 +52,7 @@ check = Check(
         Symptom(
             r"\bChildFailedError:? *$",
             near=rf"ChildFailedError[\s\S]{{0,600}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: (?!-15\b){CODE}",
-            unless=r"Root Cause \(first",
+            unless=r"Root Cause \(first[\s\S]{0,300}?exitcode",
         ),
         # The headline is not in this log; where it is, the other ranks' rows are what torchrun itself ended.
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
@@ -102,8 +102,15 @@ check = Check(
         r"\bA worker died or was killed while executing a task",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
         Symptom(
-            r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"
+            r"sigkill_handler\] Killing subprocess \d+",
+            unless=r"Main process received|KeyboardInterrupt|exits with return code = -?\d",
         ),
+        # so does torchrun; its own word of which one had failed was cut off
+        Symptom(
+            r"Sending process \d+ closing signal SIGTERM",
+            unless=r"failed \(exitcode: |\w(?:Error|Exception)\b|exitcode *: -?\d|death signal|KeyboardInterrupt|DUE TO",
+        ),
+        rf"\b[Rr]ank (?P<rank>\d+)(?: \(PID \d+\))? (?:crashed|exited) with (?:exit )?code {CODE}",  # Composer
         rf"Error pod \S{{1,100}} container \S{{1,60}} exitCode: {CODE}",  # Kubeflow
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",

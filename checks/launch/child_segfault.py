@@ -91,6 +91,7 @@ check = Check(
         # of what UCX and Python's fault handler write below the word of a signal, where that was cut off
         r"==== backtrace \(tid: *\d+\) ====",
         r"^Extension modules: [\w.]+(?:, |\s\(total: \d)",
+        r", [\w.]*\._\w+ \(total: \d+\) *$",
         r"Signal: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction) \(\d+\)",
         r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",
         r"traps: \S+\[\d+\] (?P<signal>general protection|trap invalid opcode|trap divide error)",

@@ -140,8 +140,8 @@ check = Check(
             asked=True,
         ),
         Symptom(
-            r"(?P<words>(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows))\b",
-            near=rf"(?m:{SOMEBODY}(?:(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows))\b)",
+            r"(?P<words>(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows)|killed (?:[\w-]+ ){0,5}(?:out[- ]of[- ]memory|OOM))\b",
+            near=rf"(?m:{SOMEBODY}(?:(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows)|killed (?:[\w-]+ ){{0,5}}(?:out[- ]of[- ]memory|OOM))\b)",
             asked=True,
         ),
         Symptom(r"^[^=(){}<>]*[`\"'](?P<signal>[Kk]illed)[`\"'][^=(){}<>]*$", asked=True),

@@ -99,6 +99,8 @@ check = Check(
         r"\bBus error\b.{0,4}\(core dumped\)",
         r"failed to extend /dev/shm/\S+ to (?P<size>\d+) bytes",
         r"SemLock\(.{0,40}\[Errno 28\]",
+        # joblib tries to make a semaphore
+        r"\[Errno 28\] No space left on device\. +joblib will operate in serial mode",
         Symptom(
             r"\[Errno 28\] No space left on device$",
             near=r"ctx\.Lock\(|_rlock|multiprocessing[/\\]synchronize\.py",

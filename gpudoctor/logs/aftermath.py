@@ -85,6 +85,10 @@ class Aftermath(Output):
         """Return whether below everything that tells of a failure a program still prints results in a file."""
         return any(self._tail[key] for key in self._tail if key[0] == name)
 
+    def has_results_below(self, line: Line) -> bool:
+        """Return whether a program still prints results below a line, and below everything that tells of a failure."""
+        return self.has_results(line.name) and any(line is x for x in self.lines[: self._last_result])
+
     def _went_on(self, line: Line, place: int) -> bool:
         """Return whether the process of a line still printed results below all failures of the log.
 

@@ -40,6 +40,8 @@ STATUS = late_pattern(
     r"\bThe [Kk]ernel (?:appears to have died|crashed while executing)|\b[Yy]our session crashed\b|"
     # IPython, above the frames: the exception has its name in front
     r"^[A-Z]\w+ {2,}Traceback \(most recent call last\)|"
+    # kubectl describe; absl's and Ray's word of a process that somebody ended
+    r"\bBack-off (?:restarting failed container|pulling image)\b|\*\*\* SIG(?:TERM|HUP|INT) received at time=|"
     # kubectl get pods
     r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
     r"CreateContainer\w*) +\d|"
@@ -60,3 +62,5 @@ STEP_ENDED = late_pattern(
     r"^srun: (?:Force Terminated|Terminating|Job step aborted|launch/slurm: _step_signal: Terminating)\b"
 )
 """What srun says of a step that it ends because one of its tasks had ended."""
+CANCELLED = late_pattern(r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) .{1,80} CANCELLED AT ")
+"""What Slurm says of a job or step that it ends: its tasks may still print for some seconds."""

@@ -36,7 +36,7 @@ MOST = 20
 """Lines that a traceback may have whose end was cut off."""
 MANY = 60
 """Lines at the end in which the kind of the last one is looked for."""
-SOURCE_ROW = late_pattern(r"^[│|] +❱ +\d+ ")
+SOURCE_ROW = late_pattern(r"^(?:[│|] +)?❱ +\d+ ")
 PYTEST_HEADING = late_pattern(r"^_{3,} \S.{0,200} _{3,}$")
 """What pytest writes over the source of a test that failed."""
 PYTEST_ROW = late_pattern(r"^> {3,}\S")

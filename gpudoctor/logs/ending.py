@@ -216,7 +216,7 @@ def _of_all(last: Sequence[Line]) -> Line | None:
 
 def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
     """Return whether what failed was no matter: results stand below it, or the training's good end above a tool's."""
-    if course.has_results(last[at].name) or _over_and_on(last[at], last[at + 1 : at + 2], course):
+    if course.has_results_below(last[at]) or _over_and_on(last[at], last[at + 1 : at + 2], course):
         return True
     above = [line.text for line in last[max(0, at - 2) : at]]
     done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)

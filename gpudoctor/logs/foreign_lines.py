@@ -9,7 +9,9 @@ CODE = late_pattern(
 BACKTRACE = late_pattern(
     r"^frame #\d+: |^<omitting python frames>|^Exception raised from \w+ at |"
     # UCX, below a signal
-    r"^\d+ 0x[0-9a-f]{8,} |^==== backtrace \(tid"
+    r"^\d+ 0x[0-9a-f]{8,} |^==== backtrace \(tid|"
+    # the end of such a line
+    r"^\S*/\S+\.so(?:\.\d+)*\)$"
 )
 """A line of the native stack below an exception of torch's C++, or below UCX's word of a signal."""
 STACK = late_pattern(rf"{BACKTRACE.pattern}|^frame #\d+|^#\d+ |\b0x[0-9a-f]{{6,}}")
@@ -40,8 +42,10 @@ SUMMARY = late_pattern(
 """A row of torchrun's summary of workers that failed (torch/distributed/elastic/multiprocessing/errors)."""
 CLOCK = late_pattern(r"^\W?[IWEF]?\d[\d/-]*[ T]\d\d(?::\d\d){1,2}(?:[.,]\d*)?\W*$")
 """When a line was written, and no more: the rest was cut off."""
-PODS = late_pattern(r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d")
-"""A row of what kubectl prints of pods: how many of its containers are ready is no measure."""
+PODS = late_pattern(
+    r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d|^(?:Normal|Warning) +[A-Z][A-Za-z]+ +\d+[smhd]"
+)
+"""A row of what kubectl prints of pods and of what became of them: how many containers are ready is no measure."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
 """What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")

@@ -16,6 +16,7 @@ ENOUGH = 3
 """Lines of progress after an error that show that it was survived; one may have been under way."""
 NATIVE = late_pattern(
     r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
+    r"\[[EF]\d{3} \d\d:|"
     r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
@@ -92,7 +93,8 @@ BAD = late_pattern(
 """What tells, in the last lines, of a failure, beside `NATIVE` and `STATUS`."""
 NOISE = late_pattern(
     r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
-    r"\w*Warning\b|\bwarnings\.warn|"
+    # no event that kubectl lists
+    r"\w*Warning\b(?! {2,}[A-Z][A-Za-z]+ {2,}\d)|\bwarnings\.warn|"
     # what Python's fault handler writes below the word of a signal
     r"^Extension modules: |^(?:Current thread|Thread) 0x[0-9a-f]+\b|^<no Python frame>|^Current thread's C stack|"
     r"^Stack \(most rec|"

@@ -42,6 +42,8 @@ HEADING = late_pattern(r"^#{1,6} [A-Z]")
 TITLE = late_pattern(r"^# \S")
 """The title of an issue, as it stands above the text."""
 TITLE_MOST = 20
+TYPED = late_pattern(r"\$ [a-z][\w.-]*(?: |$)|#{2,4} [A-Z][A-Za-z ]{2,40}$")
+"""A command behind a prompt of which nothing else was copied, or a heading of an issue."""
 FENCE = "```"
 """What stands above and below a block of code in an issue."""
 ASKING = late_pattern(
@@ -135,13 +137,14 @@ def block_ends(lines: Sequence[Line]) -> list[tuple[int, bool]]:
 
     Of an odd number of marks the first or the last was cut off, and each may be an end. A mark with a language begins.
     """
-    marks = [place for place, line in enumerate(lines) if line.full.lstrip().startswith(FENCE)]
-    begins = [lines[place].full.strip() != FENCE for place in marks]
+    marks = [place for place, line in enumerate(lines) if line.full.lstrip(" >").startswith(FENCE)]
+    begins = [lines[place].full.strip(" >") != FENCE for place in marks]
     odd, first = len(marks) % 2 == 1, int(any(begins[1::2]))
     rows = enumerate(zip(marks, begins, strict=True))
     ends = [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
-    shown = (place for place, line in enumerate(lines) if not marks and _shows(line))
-    return ends + [(place, True) for place in shown if not any(map(_progress, lines[place + 1 :]))]
+    shown = [place for place, line in enumerate(lines) if (not marks and _shows(line)) or _begins(line)]
+    last = next((p for p in reversed(range(len(lines))) if _progress(lines[p])), -1) if shown else -1
+    return sorted([*ends, *((place, True) for place in shown if place > last)])
 
 
 def leading_up(lines: Sequence[Line], mark: int) -> int:
@@ -158,6 +161,13 @@ def _progress(line: Line) -> bool:
 def _shows(line: Line) -> bool:
     """Return whether somebody writes in a line of an issue what he shows below it."""
     return line.text[-1:] in COLONS and SHOWS.match(line.text) is not None
+
+
+def _begins(line: Line) -> bool:
+    """Return whether another command's output begins below a line, at a shell's prompt, or another part of an issue."""
+    if line.text.startswith(("$ ", "##")):
+        return TYPED.match(line.full) is not None
+    return "@" in line.text[:100] and PROMPT.match(line.text[:400]) is not None
 
 
 def quoted_in_words(text: str) -> bool:

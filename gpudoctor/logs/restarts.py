@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import MANY, Aftermath
-from gpudoctor.logs.command_ends import RESTARTED, STEP_ENDED, TASK_ENDED
+from gpudoctor.logs.command_ends import CANCELLED, RESTARTED, STEP_ENDED, TASK_ENDED
 from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, is_result
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import Raised
@@ -142,13 +142,16 @@ class Restarts(Aftermath):
         They count on from what was printed above, or srun ends them too. A step that is begun anew counts from the
         beginning.
         """
-        if TASK_ENDED.match(line.text) is None:
+        cancelled = CANCELLED.match(line.text) is not None
+        if not cancelled and TASK_ENDED.match(line.text) is None:
             return False
         rows = range(place + 1, len(self.lines))
         step = next((p for p in reversed(rows) if STEP_ENDED.match(self.lines[p].text)), None)
         below = self.lines[(place if step is None else step) + 1 :]
         above = [row for x in self.lines[max(0, place - MANY) : place] for row in numbered(x.text)]
         told = [row for x in below for row in numbered(x.text)]
+        if cancelled:
+            return not begins(above, told)
         if step is None and {shape for shape, _ in above}.isdisjoint(shape for shape, _ in told):
             return False
         other = step is not None and any(is_result(x.text[:400], beyond_doubt=True) for x in below)

@@ -7,6 +7,7 @@ from gpudoctor.registry import Registry
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
 MESSAGE = "the file is damaged or incomplete"
 EXAMPLES = {
+    "RuntimeError: PytorchStreamReader": "the file is damaged or incomplete",
     "RuntimeError: unexpected EOF. The file might be corrupted.": "the file is damaged or incomplete: unexpected EOF",
     (
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal "

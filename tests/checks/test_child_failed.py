@@ -16,6 +16,8 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "W0301 10:11:12.130000 71 torch/distributed/elastic/multiprocessing/api.py:908] Sending process 77 closing signal SIGTERM": "a worker ended; what it died of is not in the launcher's words",
+    "ERROR:composer.cli.launcher:Rank 6 crashed with exit code 3": "a worker (rank 6) ended with exit code 3; what it died of is not in the launcher's words",
     "fit.py FAILED\n------------------------\nFailures:\n  <NO_OTHER_FAILURES>": "a worker ended; what it died of is not in the launcher's words",
     "  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html": "a worker ended; what it died of is not in the launcher's words",
     "CalledProcessError: Command '['C:\\\\Users\\\\me\\\\Kohya SS\\\\venv\\\\Scripts\\\\python.exe',\n'train_network.py', '--enable_bucket',": "a worker ended; what it died of is not in the launcher's words",

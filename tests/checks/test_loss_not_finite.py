@@ -73,8 +73,8 @@ EXAMPLES = {
     "[deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 1.0, reducing to 0.5": (
         "the loss or a gradient is no longer finite: the loss scale fell to 0.5"
     ),
-    "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.125": (
-        "the loss or a gradient is no longer finite: the loss scale fell to 0.125"
+    "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.0009765625": (
+        "the loss or a gradient is no longer finite: the loss scale fell to 0.0009765625"
     ),
     "{'loss': nan, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}": MESSAGE,
     '{"train_loss": NaN, "epoch": 3}': "the loss or a gradient is no longer finite: the loss was NaN",
@@ -97,6 +97,7 @@ NOT_THIS = [
     "[Rank 0] step=5000, skipped=120, lr=[0.001], mom=[0.0]",
     "[Rank 0] step=5000, skipped=1995, lr=[0.001], mom=[0.0]",
     "| WARNING: overflow detected, setting loss scale to: 1.0",
+    "| WARNING: overflow detected, setting loss scale to: 0.25",
     "Epoch 0:   3%|▎ | 565/20101 [2:12:19<76:15:08, 14.05s/it, loss=nan, v_num=, reduced_train_loss=3.910, global_step=564.0]",
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",

@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("shm-too-small")
 MESSAGE = "/dev/shm had no room: data loaders and NCCL put what they share there"
 EXAMPLES = {
+    "joblib/_multiprocessing_helpers.py:44: UserWarning: [Errno 28] No space left on device.  joblib will operate in serial mode": MESSAGE,
     (
         "ERROR: Unexpected bus error encountered in worker. This might be caused by "
         "insufficient shared memory (shm)."

@@ -101,6 +101,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    '\tMissing key(s) in state_dict: "module.head.weight". \n\tsize mismatch for module.stem.weight: copying a param',
     '\tMissing key(s) in state_dict: "module.probe.weight", "module.probe.bias". \nE1123 05:20:03 failed (exitcode: 1)',
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
     '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',

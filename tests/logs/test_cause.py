@@ -421,3 +421,18 @@ ENDS = "srun: Terminating StepId=81.0\n"
 )
 def test_those_that_a_launcher_killed_because_one_had_failed_are_no_cause(log, primary):
     assert explain(f"step 3 loss 0.4\n{log}").verdict.primary == primary
+
+
+def test_a_summary_whose_root_cause_was_cut_off_still_tells_who_left_by_itself():
+    row = "[{0}]:\n  rank      : {0} (local_rank: {0})\n  exitcode  : {1} (pid: 7{0})\n"
+    head = FAILED[: FAILED.index("  <NO")]
+    cut = "Root Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n"
+    rows = row.format(1, 1) + row.format(2, -9) + row.format(0, -15)
+    assert explain(head + rows + cut).verdict.primary == "child-failed"
+    assert explain(head + row.format(2, -9) + cut).verdict.primary == "host-oom-killed"
+
+
+def test_what_somebody_asks_above_a_launchers_words_is_no_reason_to_leave():
+    failed = "E0304 05:06:07.8 8 torch/distributed/elastic/multiprocessing/api.py:8] failed (exitcode: 1) local_rank: 0 (pid: 9) of binary: python\n"
+    report = explain(f"is the memory of my cards not enough for it ?\n\n{failed}")
+    assert report.findings[0].id == "child-failed"

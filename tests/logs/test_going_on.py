@@ -583,3 +583,30 @@ def test_a_launcher_that_refused_its_options_did_not_finish(below):
     assert explain(f"+ torchrun --nodez 2 fit.py\n{said}{below}").worst() is Severity.ERROR
     trained = "".join(f"epoch {n} loss 0.{n}\n" for n in range(1, 5))
     assert explain(f"{said}trying without it\n{trained}{below}").worst() is not Severity.ERROR
+
+
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch\n"
+
+
+def test_what_another_command_printed_below_a_prompt_is_no_program_that_goes_on():
+    table = "JOBID NAME ST\n41 fit R\n42 fit PD\n"
+    for prompt in ("$ squeue\n", "me@box:~$ squeue\n", "me@box:~/nets$ \n"):
+        assert explain(f"$ nvidia-smi\n{MISMATCH}{prompt}{table}").worst() is Severity.ERROR
+    again = "".join(f"epoch {n} acc 0.{n}\n" for n in range(1, 5))
+    assert explain(f"start\n{MISMATCH}{again}").worst() is not Severity.ERROR
+
+
+def test_a_block_of_code_may_be_quoted():
+    quoted = (
+        "> ```\n> ValueError: no such layer\n> ```\n> and before\n> ```\n> epoch 2: 100% 9/9 acc 0.9\n> ```\n"
+    )
+    assert explain(quoted).worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize("why", [" DUE TO TIME LIMIT", " DUE TO PREEMPTION"])
+def test_a_step_that_slurm_ends_may_print_for_some_seconds(why):
+    steps = "".join(f"step {n} loss 0.{n}\n" for n in range(1, 9)).splitlines(keepends=True)
+    said = f"slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-04T05:06:07{why} ***\n"
+    ended = "".join(steps[:4]) + said + "".join(steps[4:])
+    assert explain(ended).worst() is Severity.ERROR
+    assert explain("".join(steps[:4]) + said + "".join(steps)).worst() is not Severity.ERROR
