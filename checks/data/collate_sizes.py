@@ -58,7 +58,7 @@ KEYED = Fix(
     '    return torch.utils.data.default_collate([{**sample, "x": row} for sample, row in zip(batch, rows)])\n\n\n'
     "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
     Kind.EDIT,
-    proof="collate_fn=",
+    source="https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn",
 )
 PAIRED = Fix(
     "The samples are pairs of a row and a label: pad the rows to the longest one of the batch",
@@ -67,7 +67,7 @@ PAIRED = Fix(
     "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor(labels)\n\n\n"
     "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
     Kind.EDIT,
-    proof="collate_fn=",
+    source="https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn",
 )
 BY_PLACE = "collate(samples"
 """The same where samples are tuples or lists: it goes through their places."""

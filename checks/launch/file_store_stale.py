@@ -8,8 +8,9 @@ is too high: "store based barrier … (world_size=2, worker_count=4".
 
 ## Why
 
-The ranks write their addresses into the file and read the others' from it. torch removes it only when all ranks leave
-in order; after a crash, a kill or `os._exit` it stays, and the next run reads the addresses of processes that are gone.
+The ranks write their addresses into the file and read the others' from it. torch removes it when every rank has called
+`destroy_process_group()`. After a crash or a kill it stays, and also when a script just ends; the next run then reads the
+addresses of processes that are gone.
 
 - The file's name is the same in each run, or two jobs use it at once.
 - The file is on a network file system that does not lock (some NFS and Lustre mounts).
@@ -63,6 +64,11 @@ check = Check(
     ],
     fixes=[
         Fix("Remove the file before each start", "rm -f FILE"),
+        Fix(
+            "End the script with this, on every rank: the last one removes the file (not after a crash)",
+            "dist.destroy_process_group()",
+            Kind.EDIT,
+        ),
         Fix(
             "Or give each run a file of its own, here under Slurm: a name that all ranks know and no earlier run had",
             "init_method = f\"file:///shared/FOLDER/store-{os.environ['SLURM_JOB_ID']}\"",
