@@ -38,7 +38,7 @@ SEVERAL = re.compile(
     r"local_rank|world_size|\b[Rr]ank\W{0,2}\d|already downloaded and verified|-- Process \d+ terminated"
 )
 TEMPORARY = re.compile(r"\.incomplete|incomplete_info\.lock")
-DATA = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|MNIST|FashionMNIST|cifar[\w-]{0,20}|raw|processed|imagenet)(?:/[^'\"\n]{0,200})?"
+DATA = r"(?:[^'\"\n]{0,200}/)?(?:[\w-]{0,40}(?:data|datasets?|caches?|shards?|features|tokeni[sz]ed|preprocessed)|MNIST|FashionMNIST|cifar[\w-]{0,20}|raw|processed|imagenet)(?:/[^'\"\n]{0,200})?"
 
 check = Check(
     severity=Severity.ERROR,

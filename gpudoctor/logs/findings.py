@@ -1,6 +1,7 @@
 """What a log was judged to show, as findings: the cause with its fixes, then a line for each consequence."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -20,11 +21,14 @@ from gpudoctor.logs.raised import Frame, Raised
 from gpudoctor.logs.symptoms import Load
 from gpudoctor.logs.waiting import apart, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
+from gpudoctor.patterns import late_pattern
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks
 
 HANDLER = "PYTHONFAULTHANDLER=1 "
 """With a command behind it: what only switches the handler on. Beside other variables it is not all that a fix does."""
+SCRIPT = late_pattern(r"can't open file '(?P<path>[^'\n]{1,300})': \[Errno 2\]")
+PROGRAM = late_pattern(r"(?P<path>[\w./-]{1,200}\.py): error: ")
 HELD = 15
 """Characters of a message that no other message holds by chance, as it may hold a key."""
 QUOTED = 3
@@ -147,7 +151,24 @@ def _fixes(check: Check, raised: Raised | None) -> list[Fix]:
     if raised is not None and raised.frames:
         return list(check.fixes)
     early = raised is not None and raised.type == USAGE_ERROR
-    return [fix for fix in check.fixes if fix.command and not (early and TORCHRUN.search(fix.command))]
+    fixes = [fix for fix in check.fixes if fix.command and not (early and TORCHRUN.search(fix.command))]
+    return [*(_of_usage(raised.message) if raised is not None and early else []), *fixes]
+
+
+def _of_usage(message: str) -> list[Fix]:
+    """Return what to look at where a script could not be started, or did not take its options."""
+    if script := SCRIPT.search(message):
+        path = script["path"]
+        folder = shlex.quote(path.rpartition("/")[0] or "/" if "/" in path else ".")
+        return [
+            Fix(
+                f"See what lies there; a path without / in front counts from where it is started: {path}",
+                f"ls -l {folder}",
+            )
+        ]
+    if program := PROGRAM.match(message):
+        return [Fix("See the options that it takes", f"python {program['path']} --help")]
+    return []
 
 
 def _doubtful(finding: Finding, doubt: str) -> Finding:

@@ -15,6 +15,9 @@ EXAMPLES = {
         "Downloading https://data.example.org/cifar-10-python.tar.gz to ./data\n100%|##########| 170M/170M\n"
         "RuntimeError: Dataset not found or corrupted. You can use download=True to download it"
     ): "several ranks download or unpack the data at once: Dataset not found or corrupted",
+    "[rank2]: FileExistsError: [Errno 17] File exists: '/scratch/ana/wiki_tokenized'": (
+        "several ranks download or unpack the data at once: File exists (/scratch/ana/wiki_tokenized)"
+    ),
     "[rank3]: FileExistsError: [Errno 17] File exists: './data/MNIST/raw'": (
         "several ranks download or unpack the data at once: File exists (./data/MNIST/raw)"
     ),
@@ -59,6 +62,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "[rank2]: FileExistsError: [Errno 17] File exists: 'plots'",
     "RuntimeError: Dataset not found or corrupted. You can use download=True to download it",
     "RuntimeError: File not found or corrupted.",
     "FileExistsError: [Errno 17] File exists: './data/MNIST/raw'",

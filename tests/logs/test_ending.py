@@ -466,6 +466,12 @@ def test_a_script_that_never_ran_is_tried_with_no_other_number_of_ranks():
     finding = explain(text + failed).findings[0]
     assert finding.id == "unrecognised-error"
     assert not any("torchrun" in fix.command for fix in finding.fixes)
+    assert finding.fixes[0].command == "ls -l /home/me"
+
+
+def test_a_script_that_does_not_take_an_option_says_which_it_takes():
+    text = "usage: fit.py [-h] --data DATA\nfit.py: error: the following arguments are required: --data\n"
+    assert explain(text).findings[0].fixes[0].command == "python fit.py --help"
 
 
 HEAD = "Traceback (most recent call last):\n"
