@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from gpudoctor.diagnose import related
 from gpudoctor.facts import Host, Infiniband, Storage, Torch
 from gpudoctor.guard import parameters
 from gpudoctor.logs.explain import explain
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Check, Finding, Severity, Source, layer
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report, Result
@@ -56,11 +58,12 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
     explained = explain(text[:CHARACTERS_MOST], name=name, checks=registry, source=False)
     checks = {f.id: registry.get(f.id) for f in explained.findings}
     passed_on = _PASSED_ON.search(text[:CHARACTERS_MOST]) is not None
+    of_node = _of_node(text[:CHARACTERS_MOST], checks.values())
     findings = [
         replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
         for f in explained.findings
         if (check := checks[f.id]) is not None
-        and (of_machine(check) or _by_nccl(check, f, registry, passed_on=passed_on) or _by_node(f))
+        and (of_machine(check) or _by_nccl(check, f, registry, passed_on=passed_on) or f.id in of_node)
         and not _is_denied(f)
     ]
     shown = {f.id for f in findings}
@@ -92,18 +95,23 @@ def _by_nccl(check: Check, finding: Finding, registry: Registry, *, passed_on: b
     return bool(causes) and set(causes) <= set(LAYERS)
 
 
-def _by_node(finding: Finding) -> bool:
-    """Return whether Slurm or Kubernetes passes on what was done on its node."""
-    return any(_OF_NODE.search(shown.text) for shown in finding.evidence)
+def _of_node(text: str, checks: Iterable[Check | None]) -> set[str]:
+    """Return the ids of failures of which Slurm or Kubernetes tells that they were its node's."""
+    shown = "\n".join(
+        text[match.start() : match.end() + 100] for match in islice(_OF_NODE.finditer(text), 100)
+    )
+    return {seen.check.id for seen in matches(shown, [check for check in checks if check is not None])}
 
 
 def of_machine(check: Check) -> bool:
     """Return whether what the check knows is a state of the machine or of what is installed on it.
 
     In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts, of those
-    of its adapters or disks, or of what the installed torch has.
+    of its adapters or disks, or of what the installed torch has; or what the check itself says is one.
     """
     function = check.functions.get(Source.ENVIRONMENT)
+    if check.machine:
+        return True
     if check.family not in LAYERS:
         needed = {p.kind for p in parameters(function) if not p.optional} if function is not None else set()
         return layer(check.family) > layer("build") and needed in ({Host}, {Infiniband}, {Storage}, {Torch})

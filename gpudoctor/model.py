@@ -234,6 +234,7 @@ class Check:
         no_reproduction: str = "",
         otherwise: str = "",
         words_stand: bool = False,
+        machine: bool = False,
         background: bool = False,
     ) -> None:
         """Describe a failure.
@@ -248,6 +249,7 @@ class Check:
         both are seen: in one log, on one machine, or this one in a log and the other in a script or facts beside
         it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``. In a ticket
         `words_stand` where the facts do not show the failure: they are of another moment, or too few to deny it.
+        With `machine` its words tell of the machine, whatever a program did: a ticket is searched for them.
         A note of it is `background` where it tells how a machine mostly is: other notes stand before it.
         Raises TypeError for a field of another type.
         """
@@ -264,6 +266,7 @@ class Check:
         self.no_reproduction = typed("no_reproduction", no_reproduction, str)
         self.otherwise = typed("otherwise", otherwise, str)
         self.words_stand = typed("words_stand", words_stand, bool)
+        self.machine = typed("machine", machine, bool)
         self.background = typed("background", background, bool)
         self.functions: dict[Source, Callable[..., Iterable[Finding]]] = {}
         self.id = self.family = self.title = self.page = ""

@@ -39,6 +39,8 @@ def examined(tmp_path, registry):
         ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "gpu-arch-unsupported"),
         ("ImportError: libcudart.so.8.0: cannot open shared object file: No such file", "torch-import-broken"),
         ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
+        ("RuntimeError: received 0 items of ancdata", "too-many-open-files"),
+        ("Gloo connectFullMesh failed with [gloo/pair.cc:144] no error, remote=[127.0.0.1]:3", "hostname-resolution"),
         ('docker: Error: could not select device driver "" with capabilities: [[gpu]].', "docker-no-runtime"),
         ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error.", "shm-too-small"),
         ("slurmstepd: error: Detected 2 oom_kill events in StepId=7.0. Some of the step tasks …", "host-oom-killed"),
@@ -183,7 +185,8 @@ def test_a_check_that_was_not_asked_says_nothing(examined):
     ("id", "expected"),
     [("gpu-xid", True), ("docker-no-runtime", True), ("shm-too-small", True), ("cudnn-failure", False),
      ("nccl-timeout", False), ("cuda-oom", False), ("host-oom-killed", False), ("port-privileged", False),
-     ("nccl-infiniband", True), ("nccl-p2p", False), ("nccl-not-built", True), ("disk-full", True)],
+     ("nccl-infiniband", True), ("nccl-p2p", False), ("nccl-not-built", True), ("disk-full", True),
+     ("too-many-open-files", True), ("hostname-resolution", True)],
 )  # fmt: skip
 def test_which_checks_know_a_machine(id, expected, registry):
     assert of_machine(registry.check(id)) is expected
@@ -318,6 +321,8 @@ def test_a_stub_that_a_program_names(examined):
 
 def test_a_node_of_kubernetes_without_memory(examined):
     report = examined("Evicted: The node was low on resource: memory. Threshold quantity: 100Mi\n")
+    assert [f.id for f in report.findings] == ["host-oom-killed"]
+    report = examined('The notebook says "Killed"\n`The node was low on resource: memory.`\n')
     assert [f.id for f in report.findings] == ["host-oom-killed"]
 
 

@@ -56,6 +56,8 @@ def environment(
         return
     if host is None or driver is None:
         raise CannotTell("neither the container nor its device nodes could be seen")
+    if start is not None and start.gpus:
+        return
     unwanted = launch is not None and launch.wants_no_gpu
     # With NVIDIA_VISIBLE_DEVICES=none the driver's own nodes are there, and none of a GPU.
     nodes = driver.gpu_nodes if unwanted else driver.nodes

@@ -65,6 +65,7 @@ check = Check(
     severity=Severity.ERROR,
     background=True,
     otherwise="a warning or a note on one machine",
+    machine=True,
     symptoms=[
         # c10d; Linux, macOS and Windows number and word it differently. -5 and -9 mean no address of that family.
         r"\((?P<host>[^,() ]+), (?P<port>\w+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",

@@ -27,6 +27,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 
 check = Check(
     severity=Severity.ERROR,
+    machine=True,
     symptoms=[
         r"[Tt]oo many (?:open files|files open)(?: in (?P<scope>system))?",
         r"received (\d+|%d) items of ancdata",

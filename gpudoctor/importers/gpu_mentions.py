@@ -26,6 +26,12 @@ _OTHER = re.compile(
     r"\b(?:recommend|requir|support|minimum|at least|need|buy|bought|upgrad|order|instead|compar|tested|works)",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(
+    r"GPU ?#?(?P<index>\d{1,2}) ?[,:=-] ?(?:\w{1,8} )?(?:NVIDIA |GeForce )*"
+    r"(?P<name>(?:RTX|GTX) ?A?\d{4}(?: ?Ti| ?SUPER)?|Tesla [PVTMK]\d{1,3}|(?:Quadro|TITAN) (?:RTX|V|Xp?)(?: \d{4})?"
+    r"|[AHV][18]00|L40S?|A40|A10G?|T4|P40|K80)\b[^\w]{0,3}(?:\(.{0,40}\))?$",
+    re.IGNORECASE,
+)
 _MOST = 16
 
 
@@ -46,6 +52,17 @@ def read(lines: Iterable[str]) -> list[Gpu]:
         return []
     [(name, number)] = found.items()
     return [Gpu(index=index, name=name) for index in range(min(number, _MOST))]
+
+
+def listed(lines: Iterable[str]) -> list[Gpu]:
+    """Return the GPUs that somebody numbers, a line for each: ``gpu0, GTX 1080`` and below it ``gpu1, old TITAN X``."""
+    found: dict[int, str] = {}
+    for line in lines:
+        row = _NUMBERED.match(line[:80]) if line[:3].lower() == "gpu" else None
+        if row is not None and len(found) < _MOST:
+            found.setdefault(int(row["index"]), _written(row["name"]))
+    whole = len(found) > 1 and sorted(found) == list(range(len(found)))
+    return [Gpu(index=index, name=name) for index, name in sorted(found.items())] if whole else []
 
 
 def _written(name: str) -> str:

@@ -143,7 +143,7 @@ class Parts:
                 Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
             ]
         if not devices:
-            devices = framework_env.different_devices(self.pieces)
+            devices = framework_env.different_devices(self.pieces) or gpu_mentions.listed(self.pieces)
         if not devices:
             devices = [
                 Gpu(index=index, processes=processes)

@@ -137,3 +137,10 @@ def test_a_command_alone_shows_nothing(facts):
     result, found = run(**facts)
     assert (result.status, found) == (CheckStatus.UNKNOWN, [])
     assert "neither the container nor its device nodes" in result.reason
+
+
+def test_a_command_that_handed_them_on():
+    facts = {"host": DOCKER, "driver": LOADED, "pci": Pci(nvidia=[CARD]), "torch": CUDA}
+    assert run(**facts)[1]
+    result, found = run(**facts, container_start=ContainerStart(engine="docker", verb="run", gpus=True))
+    assert (result.status, found) == (CheckStatus.PASSED, [])

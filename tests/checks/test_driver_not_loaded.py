@@ -32,6 +32,8 @@ EXAMPLES = {
     "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.": MESSAGE,
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory": MESSAGE,
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic": MESSAGE,
+    "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most frequently when": MESSAGE,
+    "ERROR: Unable to load the 'nvidia-drm' kernel module.": MESSAGE,
     "modprobe: ERROR: could not insert 'nvidia': No such device": MESSAGE,
     (
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "

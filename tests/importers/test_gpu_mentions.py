@@ -37,3 +37,18 @@ def test_beside_a_torch_whose_build_is_named(facts_of):
     assert "gpus" not in facts_of(
         "my gpu is an RTX 3060, torch 2.1.0 hangs\nKernel: Linux\nmemlock\nCPU(s):     8\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("gpu0, GTX 1080\ngpu1, old TITAN X\n", ["GTX 1080", "TITAN X"]),
+        ("GPU 0: RTX 3090 (x16)\nGPU 1: RTX 3090 (x4)\n", ["RTX 3090", "RTX 3090"]),
+        ("gpu0, GTX 1080\n", None),
+        ("gpu1, GTX 1080\ngpu2, GTX 1080\n", None),
+        ("gpu0: GTX 1080 works\ngpu1: GTX 1080 does not\n", None),
+    ],
+)
+def test_a_line_for_each(text, names, facts_of):
+    gpus = facts_of(text + CPU).get("gpus")
+    assert (gpus and [gpu.name for gpu in gpus.devices]) == names
