@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import LACKS, Call, Condition, Known, Script, Thing, Value, elsewhere
+from gpudoctor.facts import LACKS, SHUFFLED, Call, Condition, Known, Script, Thing, Value, elsewhere
 
 check = Check(
     severity=Severity.WARNING,
@@ -159,6 +159,7 @@ OF_SAMPLES = ("torch.utils.data.DataLoader", "torch_geometric.loader.DataLoader"
 DISTRIBUTED = "torch.utils.data.DistributedSampler"
 OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
 """Samplers that know no ranks."""
+OF_INDICES = "torch.utils.data.SubsetRandomSampler"
 RANDOM = "torch.utils.data.RandomSampler"
 """The sampler that ``shuffle=True`` stands for."""
 
@@ -169,7 +170,7 @@ def _split(script: Script, made: Call) -> bool:
     never = _never_made(script, made.value("sampler")) is not None
     left_out = (*OF_NO_SPLIT, "sampler") if never else OF_NO_SPLIT
     waiting = [argument.value for key, argument in made.arguments.items() if key not in left_out]
-    random = sampler is not None and sampler.type == RANDOM
+    random = sampler is not None and (sampler.type == RANDOM or _of_seen_indices(script, sampler))
     shuffled = any(v.literal is True for v in made.value("shuffle").possible()) or random
     if made.rank_conditions:
         return True
@@ -206,6 +207,17 @@ OF_NO_SPLIT = (
     "timeout",
 )
 """Arguments of a loader that choose no samples."""
+
+
+def _of_seen_indices(script: Script, sampler: Thing) -> bool:
+    """Return whether a sampler draws from indices that nothing unseen has chosen: its data set is no iterable one, either."""
+    made = script.made_by(sampler)
+    if sampler.type != OF_INDICES or made is None or made.starred:
+        return False
+    indices = made.value("indices")
+    if indices.text == SHUFFLED:
+        indices = indices.items[0]
+    return not any(value.by_rank or _opaque(value) for value in (indices, *indices.items))
 
 
 def _opaque(value: Value) -> bool:

@@ -6,8 +6,7 @@ from gpudoctor.code import dictionaries
 from gpudoctor.code.agreement import SAME_EVERYWHERE, agreed
 from gpudoctor.code.dictionaries import appended, removed, set_by_name, updated
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import SHUFFLED
-from gpudoctor.facts import Argument, Known, Value
+from gpudoctor.facts import SHUFFLED, UNKNOWN, Argument, Known, Value
 
 SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
 """Functions that put a list into another order, in place."""
@@ -28,7 +27,9 @@ def changes(
     if name in SAME_EVERYWHERE and node.args:
         agreed(frame, node.args[0])
     if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
-        frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
+        before = arguments["0"].value if "0" in arguments else UNKNOWN
+        mixed = Value(text=SHUFFLED, made=number, items=(before,), by_rank=before.by_rank)
+        frame.bind(node.args[0].id, mixed)
     by_name = name == "setattr" or attribute == "update"
     taken = by_name and set_by_name(frame, node, name, arguments)
     if isinstance(node.func, ast.Attribute):

@@ -22,11 +22,11 @@ from gpudoctor.code.dictionaries import entry, spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.code.results import SHUFFLED, chosen
+from gpudoctor.code.results import chosen
 from gpudoctor.code.settled import narrowed
 from gpudoctor.code.shares import note_share, note_test
 from gpudoctor.code.unwrapping import is_wrapped
-from gpudoctor.facts import ANY_OTHER, EVERY_NTH, LACKS, UNKNOWN, Argument, Condition, Known, Value
+from gpudoctor.facts import ANY_OTHER, EVERY_NTH, LACKS, SHUFFLED, UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:

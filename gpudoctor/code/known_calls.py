@@ -85,6 +85,7 @@ SIGNATURES = {
         "pin_memory drop_last timeout worker_init_fn multiprocessing_context generator",
         "torch_geometric.loader.DataLoader": "dataset batch_size shuffle follow_batch exclude_keys",
         "torch.utils.data.DistributedSampler": "dataset num_replicas rank shuffle seed drop_last",
+        "torch.utils.data.SubsetRandomSampler": "indices generator",
         "torch.utils.data.RandomSampler": "data_source replacement num_samples generator",
         "torch.utils.data.SequentialSampler": "data_source",
         "torch.utils.data.BatchSampler": "sampler batch_size drop_last",

@@ -49,8 +49,6 @@ OF_ONE = ("numpy.", "statistics.", "math.", "scipy.", "sklearn.")
 """Libraries that know no ranks: their average is one of this rank's numbers."""
 PLACES = ("device", "map_location", "device_ids", "output_device")
 """Arguments that say where something is put."""
-SHUFFLED = "shuffled"
-"""The text of a list whose order was drawn at random, and of its parts; `Value.made` is the call that drew it."""
 _LOSSES = ("loss", "cross_entropy")
 
 

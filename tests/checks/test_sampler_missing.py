@@ -2,6 +2,53 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from sklearn.model_selection import KFold
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, SubsetRandomSampler
+from rows import Rows  # of another file
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
+data = Rows("train.csv")
+model = DDP(torch.nn.Linear(3, 3).cuda())
+opt = torch.optim.SGD(model.parameters(), 0.1)
+for fold, (learnt, held) in enumerate(KFold(5, shuffle=True, random_state=1).split(data)):
+    loader = DataLoader(data, 8, sampler=SubsetRandomSampler(learnt))  # <-
+    for epoch in range(9):
+        for x, y in loader:
+            opt.zero_grad()
+            (model(x.cuda()) - y.cuda()).pow(2).sum().backward()
+            opt.step()
+dist.destroy_process_group()
+""",
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, SubsetRandomSampler
+from rows import Rows  # of another file
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
+data = Rows("train.csv")
+indices = list(range(len(data)))
+np.random.seed(3)
+np.random.shuffle(indices)
+split = len(indices) // 10
+loader = DataLoader(data, 8, sampler=SubsetRandomSampler(indices[split:]))  # <-
+model = DDP(torch.nn.Linear(3, 3).cuda())
+opt = torch.optim.SGD(model.parameters(), 0.1)
+for epoch in range(9):
+    for x, y in loader:
+        opt.zero_grad()
+        (model(x.cuda()) - y.cuda()).pow(2).sum().backward()
+        opt.step()
+dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -437,6 +484,30 @@ FLAGGED += [  # a batch at a time: of a generator, of an iterator's own method, 
 ]
 
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, SubsetRandomSampler
+from rows import Rows, chosen  # of another file
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
+data = Rows("train.csv")
+model = DDP(torch.nn.Linear(3, 3).cuda())
+opt = torch.optim.SGD(model.parameters(), 0.1)
+mine = range(dist.get_rank(), len(data), dist.get_world_size())
+for loader in [DataLoader(data, 8, sampler=SubsetRandomSampler(mine))]:
+    for x, y in loader:
+        opt.zero_grad()
+        (model(x.cuda()) - y.cuda()).pow(2).sum().backward()
+        opt.step()
+for x, y in DataLoader(data, 8, sampler=SubsetRandomSampler(chosen(len(data)))):
+    opt.zero_grad()
+    (model(x.cuda()) - y.cuda()).pow(2).sum().backward()
+    opt.step()
+dist.destroy_process_group()
+""",
     """
 # each rank reads the files that a function which is not seen chose for it, and unpacks them into a list
 import torch
