@@ -55,7 +55,7 @@ CUDA_START = (
 SOMEBODY = (
     r"^(?=(?:\W{0,2}[A-Za-z]['\w-]*\W{1,3}){3})(?![^\n]{0,600}\b(?:[Ff]ix(?:ed|es)|[Ss]olved|[Rr]esolved|"
     r"works? (?:fine|well) (?:now|after|since)|[Aa]void\w*|[Pp]revent\w*)\b)"
-    r"(?=[^\n={}|<>]{0,600}(?<!\w)(?:I|I'm|I've|[Mm]y|[Oo]ur|[Ww]e (?:are|have|run|ran|train|use|see|get|got|tried)|"
-    r"[Aa]ny(?:one|body)|[Hh]i|[Hh]ello)(?!\w))[^\n={}|<>]{0,600}?(?<![\w-])"
+    r"(?=[^\n{}|<>]{0,600}(?<!\w)(?:I|I'm|I've|[Mm]y|[Oo]ur|[Ww]e (?:are|have|run|ran|train|use|see|get|got|tried)|"
+    r"[Aa]ny(?:one|body)|[Hh]i|[Hh]ello)(?!\w))[^\n{}|<>]{0,600}?(?<![\w-])"
 )
 """What a line begins with in which somebody tells of his training in words, up to what he says of it."""

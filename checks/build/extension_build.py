@@ -56,6 +56,7 @@ check = Check(
             unless=r"nvrtc|CompileException",  # a kernel that a program writes as it runs
         ),
         r"error: command '[^'\n]{0,200}\b(?:nvcc|g?cc|[gc]\+\+|cl)(?:-\d+|\.exe)?' failed with exit (?:status|code) \d+",
+        r"\bcpp_extension\.py(?:\", line \d+,)? in _run_ninja_build\b",
         r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
         r"^FAILED: \S{1,200}\.o\b",  # ninja's, above the command of the compiler
         r"Unable to JIT load the (?P<extension>\w+) op due to ",

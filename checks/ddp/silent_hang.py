@@ -102,12 +102,12 @@ SAID = {
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
 }
 """By the group of a symptom: where the log stops."""
-ONLY_ENDS = {"setup": Severity.NOTE, "begun": Severity.WARNING, "bar": Severity.WARNING}
+ONLY_ENDS = {"setup": Severity.NOTE, "begun": Severity.WARNING, "bar": Severity.NOTE}
 """Where nothing but the log's end shows it: whoever showed the beginning of a training cut it there himself."""
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note, where a log only ends in NCCL's setup, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait",
+    otherwise="a note, where a log only ends in NCCL's setup or before the first step, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait",
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[

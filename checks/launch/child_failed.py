@@ -105,6 +105,7 @@ check = Check(
             r"sigkill_handler\] Killing subprocess \d+",
             unless=r"Main process received|KeyboardInterrupt|exits with return code = -?\d",
         ),
+        Symptom(r"^Killing subprocess \d+ *$", near=r"torch[/\\]distributed[/\\]launch\.py\", line"),
         # so does torchrun; its own word of which one had failed was cut off
         Symptom(
             r"Sending process \d+ closing signal SIGTERM",

@@ -29,6 +29,7 @@ check = Check(
     severity=Severity.NOTE,
     symptoms=[
         r"(?:^|\]: {1,2})KeyboardInterrupt(?::.{0,80})? *$",
+        r"^\^CTraceback \(most recent call last\):",
         r"SignalException: Process \d+ got signal: 2\b",
         r"Received (?:2|Signals\.SIGINT) death signal",
         r"\[rank: \d+\] Received SIGINT",

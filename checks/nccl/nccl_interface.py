@@ -82,6 +82,11 @@ check = Check(
         rf"ncclOsSocketPollConnect to {PEER} failed with error {REASON}",
         r"socket(?:Start|Poll)Connect: exceeded (?:retries|timeouts)",
         rf"\bWARN Call to connect failed ?: {REASON}",  # until 2.2
+        # it tries again; what refuses may only start later
+        Symptom(
+            r"NCCL INFO Call to connect returned (?P<reason>Connection timed out), retrying",
+            unless=r"\bCOMPLETE\b|Connected all",
+        ),
         # 2.2 to 2.7 say it on each try, and of the last one torch's error alone
         Symptom(
             rf"\b[Cc]all to connect returned {REASON}",

@@ -112,7 +112,7 @@ def begun_traceback(lines: Sequence[Line]) -> bool:
     """
     said = [line for line in lines if line.text][-MOST:]
     if said and CUT_FRAME.match(said[-1].text):
-        return not any(LATE.search(line.text) for line in said)
+        return not any(LATE.search(line.text) or line.full.startswith("^C") for line in said)
     if not said or not HEADER_BEGUN.search(said[-1].text[-80:]):
         return False
     above = [line.text for line in said[-3:-1]]

@@ -71,6 +71,9 @@ LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8
 """What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TIMED_OUT = 124
 """The exit code of timeout where the limit that it was given was over (timeout(1))."""
+WORDS = late_pattern(r"\w")
+OPTIONS = late_pattern(r"\[--?[a-z][\w.-]*(?: [A-Z{<|][^\]]{0,200})?\]")
+"""How a line begins in the middle of what argparse prints of a program's options."""
 TOOL = late_pattern(
     r": (?:command not found|No such file or directory|Permission denied|cannot execute: required file not found)$"
 )
@@ -187,10 +190,12 @@ def _refused(lines: Sequence[Line]) -> Line | None:
 
     argparse prints that where it refuses the command line, and says why in the line behind it, which is missing here.
     """
-    said = [line for line in lines if line.text][-USAGE_MOST:]
+    said = [line for line in lines if WORDS.search(line.text)][-USAGE_MOST:]
     first = next((at for at, line in enumerate(said) if USAGE.match(line.text)), None)
-    if first is None:
+    if first is None and len(said) < ENOUGH:
         return None
+    if first is None:  # it may have been cut off
+        return said[0] if all(OPTIONS.match(line.text) for line in said) else None
     rest = all(line.indent or USAGE.match(line.text) or OPTION.match(line.text) for line in said[first:])
     return said[first] if rest else None
 

@@ -28,7 +28,7 @@ LISTED = late_pattern(
 """What stands below an error and lists what it is about: part of the message, and no result."""
 USAGE = late_pattern(r"^[Uu](?:sage|SAGE): \S")
 """How a program begins to say how it is used."""
-OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]")
+OPTION = late_pattern(r"^[\[(]?--?[A-Za-z]|^\{[\w.|,-]+\}?")
 """How a line begins that goes on with a program's options."""
 FROM_C10 = late_pattern(
     r"^frame #\d+: |^Exception raised from \w+ at |^\*\*\* Check failure stack|"

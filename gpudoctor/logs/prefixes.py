@@ -84,7 +84,7 @@ _MOSTLY = {
     "service": late_pattern(
         r"(?P<host>[A-Za-z][\w.-]{0,60}?)(?:\.[a-z\d]{8,30}@[\w.-]{1,60})?[ \t]{1,30}\|[ \t]"
     ),
-    "host": late_pattern(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
+    "host": late_pattern(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}|\d{1,3}(?:\.\d{1,3}){3}): "),
     "comment": late_pattern(r"# ?"),
 }
 _INSIDE = late_pattern(r"\[Rank (\d{1,5})\]|\bPG[^\]\n]{0,80} Rank (\d{1,5})\]|\bFrom Rank: (\d{1,5}),")

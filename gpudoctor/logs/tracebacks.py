@@ -209,6 +209,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         raising = next(filter(None, (RAISING.match(x.text) for x in reversed(below[-2:]))), None)
         kind = (notebook or (raising["type"] if raising else "")).rpartition(".")[2] or CUT_OFF
         said = CUT_BEHIND if raising and not notebook else ""
+        # Who pressed Ctrl-C gets the traceback of that.
+        at = places.index(first)
+        late = late or any(x.full.startswith("^C") for x in lines[max(0, at - 4) : at + 1])
         yield Raised(kind, said, line, first, first, places[-1], frames, chained, late, headed)
 
 

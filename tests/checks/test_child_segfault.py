@@ -22,7 +22,7 @@ TABLE = """Root Cause (first observed failure):
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
     "PIL._imaging, scipy.linalg._fblas, torch._C._sparse (total: 52)": "a worker crashed in native code",
-    "ERROR:composer.cli.launcher:Rank 5 crashed with exit code -7.": "a worker (rank 5) crashed in native code, exit code -7",
+    "ERROR:composer.cli.launcher:Rank 5 crashed with exit code -7.": "a worker (rank 5) crashed in native code, exit code -7 (SIGBUS)",
     "==== backtrace (tid:  81220) ====": "a worker crashed in native code",
     "Extension modules: numpy.random.mtrand, torch._C, torch._C._nn (total: 31)": "a worker crashed in native code",
     "After two epochs I see a segfault on every node": "a worker crashed in native code: segfault",

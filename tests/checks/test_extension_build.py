@@ -2,6 +2,7 @@
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    "~/env/site-packages/torch/utils/cpp_extension.py in _run_ninja_build(folder, verbose, prefix)": "an extension could not be compiled here",
     "RuntimeError: apex was requested, but nvcc was not found.": "an extension could not be compiled here: nvcc is missing",
     "ninja: build stopped: subcommand failed.": MESSAGE,
     'utils.cu(29): error: identifier "sqrt<int, (int)0> " is undefined in device code': "an extension could not be compiled here",

@@ -2,6 +2,7 @@
 
 MESSAGE = "it was interrupted by Ctrl-C or signal 2, and did not end by itself"
 EXAMPLES = {
+    "^CTraceback (most recent call last):": MESSAGE,
     "[rank0]: KeyboardInterrupt": MESSAGE,
     "torch.distributed.elastic.multiprocessing.api.SignalException: Process 32530 got signal: 2": MESSAGE,
     "W1122 04:15:10 torch/distributed/elastic/agent/server/api.py:1] Received 2 death signal, shutting down workers": MESSAGE,

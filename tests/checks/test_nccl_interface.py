@@ -21,6 +21,7 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL has no network interface that reaches the other ranks"
 EXAMPLES = {
+    "n1:8:9 [0] NCCL INFO Call to connect returned Connection timed out, retrying": "NCCL has no network interface that reaches the other ranks: Connection timed out",
     'worker pods return "call to connect returned Connection refused" and end with an NCCL runtime error': (
         "NCCL has no network interface that reaches the other ranks: Connection refused"
     ),

@@ -614,3 +614,10 @@ def test_a_number_in_front_of_a_failure_may_be_whose_it_is_and_no_count():
 def test_a_data_loader_that_tells_of_its_worker_is_no_launcher():
     lost = "RuntimeError: DataLoader worker (pid 28) exited unexpectedly with exit code 1. Details are lost due to multiprocessing."
     assert explain(f"ERROR: batch 3 could not be made\n{lost}\n").findings[0].id == "dataloader-worker-killed"
+
+
+def test_options_that_a_program_lists_without_an_end_are_those_that_it_refused():
+    cut = "".join(f"              [--part-{n} PART_{n}] [--type-{n} {{a,b}}]\n" for n in "abcd")
+    for said in (cut, f"usage: fit [-h] [--kind K]\n{cut}{{one,two,three}}\n"):
+        assert [found.id for found in explain(said).findings] == ["unrecognised-error"]
+    assert explain(f"{cut}step 1 loss 0.5\n").findings == []

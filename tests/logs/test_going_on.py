@@ -610,3 +610,13 @@ def test_a_step_that_slurm_ends_may_print_for_some_seconds(why):
     ended = "".join(steps[:4]) + said + "".join(steps[4:])
     assert explain(ended).worst() is Severity.ERROR
     assert explain("".join(steps[:4]) + said + "".join(steps)).worst() is not Severity.ERROR
+
+
+def test_a_traceback_that_was_cut_off_below_ctrl_c_is_no_failure():
+    frames = (
+        '  File "/home/me/fit.py", line 9, in <module>\n    f()\n  File "/home/me/fit.py", line 3, in f\n'
+    )
+    head = "Traceback (most recent call last):\n"
+    assert quiet(explain(f"step 1 loss 0.5\n^C{head}{frames}"))
+    assert quiet(explain(f"step 1 loss 0.5\n^Ca.py:1: UserWarning: leaked\n{head}{frames}"))
+    assert not quiet(explain(f"step 1 loss 0.5\n{head}{frames}"))
