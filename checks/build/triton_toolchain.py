@@ -49,6 +49,11 @@ EXECUTABLE = Fix(
     "export TMPDIR=/DISK/tmp TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; mkdir -p $TMPDIR",
     filled=(),
 )
+MOVED = Fix(
+    "Where <mapped> cannot be loaded: put compiled kernels on a file system from which libraries may be",
+    EXECUTABLE.command,
+    filled=(),
+)
 SEE_MOUNT = Fix("See what is mounted noexec", "grep noexec /proc/self/mountinfo")
 REMOUNT = Fix("Or let libraries be loaded from it", "sudo mount -o remount,exec MOUNT", Kind.ADMIN)
 
@@ -82,7 +87,7 @@ check = Check(
             r"cannot find -l(?P<library>cuda)\b",
             near=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
-        r"ImportError: (?P<mapped>/\S{1,250}\.so): failed to map segment from shared object(?!: Cannot allocate memory)",
+        r"(?:ImportError|OSError): (?P<mapped>/(?!\S*/libtorch)\S{1,250}\.so): failed to map segment from shared object(?!: Cannot allocate memory)",
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
@@ -91,6 +96,7 @@ check = Check(
     "no such program][: <compiler> is not there][: <header> is not there][: <library> is not "
     "found][: <failed> failed][: <mapped> cannot be loaded, its file system is mounted noexec]",
     fixes=[
+        MOVED,
         Fix("Let torch take g++ itself: <cxx> comes from CXX", "unset CXX"),
         Fix("Let Triton look for gcc or clang itself: <cc> comes from CC", "unset CC"),
         Fix(
@@ -112,7 +118,6 @@ check = Check(
             "For -lcuda: name the folder of the driver's library, in which ldconfig made the link libcuda.so",
             "export TRITON_LIBCUDA_PATH=FOLDER LIBRARY_PATH=FOLDER:$LIBRARY_PATH",
         ),
-        EXECUTABLE,
         Fix(
             "Do without torch.compile, which costs its speed",
             "export TORCH_COMPILE_DISABLE=1",

@@ -44,6 +44,13 @@ EXAMPLES = {
     "torch._inductor.exc.TritonMissing: Cannot find a working triton installation. Either the package is not installed or it is too old.": (
         MESSAGE + ": triton is not found"
     ),
+    (
+        "torch._inductor.exc.InductorError: OSError: /tmp/torchinductor_ana/pl/cpl.main.so: failed to map segment from shared "
+        "object.  The most common reason this may occur is if the /tmp folder is mounted with noexec (e.g., by default Docker"
+    ): (
+        "kernels cannot be compiled on this machine: /tmp/torchinductor_ana/pl/cpl.main.so cannot be loaded, its file system is "
+        "mounted noexec"
+    ),
     "ImportError: /tmp/torchinductor_ana/ab/cabc.so: failed to map segment from shared object: Operation not permitted": (
         MESSAGE + ": /tmp/torchinductor_ana/ab/cabc.so cannot be loaded, its file system is mounted noexec"
     ),
