@@ -59,3 +59,10 @@ SOMEBODY = (
     r"[Aa]ny(?:one|body)|[Hh]i|[Hh]ello)(?!\w))[^\n{}|<>]{0,600}?(?<![\w-])"
 )
 """What a line begins with in which somebody tells of his training in words, up to what he says of it."""
+
+SAID_XID = (
+    r"^(?!.*\b(?:check|grep|look|search|monitor|detect|watch|pars|support|handl|treat|skip|ignor|classif|document|feat)\w*\b)"
+    r"(?!.*\b(?:no|any|never|without) (?:Xid|XID))(?:.*?\b(?:dmesg|journalctl|syslog|kernel log)\b.{0,80}?|.*?\b(?:got|get|gets|saw|see|seeing|hit|hits|getting|throws?"
+    r"|(?:died|dies|fail(?:s|ed)?|crash(?:es|ed)?) with)\b.{0,30}?)\b(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
+)
+"""What people write of a number that the kernel's log has: ``dmesg shows Xid 31``, ``the node died with XID error: 48``."""

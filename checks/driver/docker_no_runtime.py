@@ -41,6 +41,7 @@ check = Check(
         r"fork/exec \S*/nvidia-container-runtime: no such file or directory",
         r"\[ERROR\] Command not found: nvidia-container-cli",  # enroot
         r"unresolvable CDI devices (?P<device>nvidia\.com/gpu=[\w:-]+)",
+        r"If this is a GPU node, did you (?:configure|set) the (?:NVIDIA Container Toolkit|docker default runtime)",
         r"no runtime for \\?\"nvidia\\?\" is configured",
     ],
     message="the container engine cannot hand out GPUs[ (<device>)]: NVIDIA's Container Toolkit is not installed, or not "

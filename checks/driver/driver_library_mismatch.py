@@ -48,14 +48,19 @@ check = Check(
             near=rf"this kernel module has the version (?P<module>{VERSION})",
         ),
         rf"API mismatch: the client has (?:the )?version (?P<client>{VERSION})",
+        Symptom(  # since 595
+            r"API mismatch: the client '.{1,64}' \(pid \d+\)",
+            near=rf"has the version (?P<client>{VERSION}), but this kernel module has[\s\S]{{0,80}}?the version (?P<module>{VERSION})",
+        ),
+        rf"nvidia-\w+: `?Version mismatch: nvidia\.ko\((?P<one>{VERSION})\) (?P<part>nvidia-\w+\.ko)\((?P<other>{VERSION})\)",
         r"system has unsupported display driver / cuda driver combination",
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
         rf"{CUDA_START}803\b",
         r"\[803\] Call to cuInit results in",  # numba
         rf"kernel version (?P<module>{VERSION}) does not match DSO version (?P<client>{VERSION})",
     ],
-    message="the driver's libraries[ (<client>)] and its loaded kernel module[ (<module>)] are of different versions: no "
-    "new process can use a GPU",
+    message="the driver's libraries[ (<client>)] and its loaded kernel module[ (<module>)] are of different versions"
+    "[, so are its modules: <part> is of <other>, nvidia.ko of <one>]: no new process can use a GPU",
     fixes=[
         Fix("See both versions", "cat /proc/driver/nvidia/version; ls -l /usr/lib/*/libnvidia-ml.so.*"),
         Fix(

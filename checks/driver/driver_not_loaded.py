@@ -73,6 +73,7 @@ check = Check(
         r"nvidia-container-cli: initialization error(?!:? *$|: +(?:nvml error: +(?:driver/library version|unknown error)|cuda error|driver (?:rpc )?error: timed out))",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"ERROR: Unable to load the (?:kernel module 'nvidia\.ko'|'nvidia-drm' kernel module)",  # its installer
+        r"DKMS module '?nvidia-[\d.]+'? failed to build|Consult /var/lib/dkms/nvidia\S{0,60}/make\.log|Building DKMS module 'nvidia-[\d.]+' for \S+ FAILED!",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
         r"MisconfigurationException: (?P<lightning>No supported gpu backend found|.?CUDAAccelerator.? can ?not run on your system)",

@@ -58,6 +58,7 @@ check = Check(
         ),
         r"Allocate failed due to (?!requested number).{0,120}(?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",
         r"\bUnexpectedAdmissionError\b",
+        r"No devices found\. Waiting indefinitely",  # NVIDIA's device plugin
     ],
     message="Kubernetes does not give the pod its GPUs[ (<resource>)][: <nodes> nodes could take it][: it asks for <asked>, "
     "and <free> are free on the node]",

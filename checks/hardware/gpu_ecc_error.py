@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
 from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
+from gpudoctor.wordings import SAID_XID
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
 SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)(?: GPU-\S{{1,40}})?\): {NUMBER}")
@@ -76,6 +77,7 @@ check = Check(
         rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)(?: GPU-\S{{1,40}})?\): {NUMBER}",
         rf"caused by previous Xid {NUMBER}",
         rf"XidCriticalError: Xid={NUMBER}",
+        rf"{SAID_XID}{NUMBER}",
         rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {NUMBER}",
         r"\b(?:Row Remapper|Dynamic Page Retirement): (?:Fatal|Failed)|Row Remapper Error: ",
         r"\b(?P<retired>Row Remapper|Dynamic Page Retirement): New",

@@ -1,4 +1,7 @@
-"""``dcgmi diag`` and ``dcgmi health``: what NVIDIA's DCGM says of a GPU, in its own sentences (``dcgm_errors.h``)."""
+"""``dcgmi diag`` and ``dcgmi health``: what NVIDIA's DCGM says of a GPU, in its own sentences (``dcgm_errors.h``).
+
+Of ``dcgm-exporter``, the metrics of which one value is a fault.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -29,7 +32,13 @@ _SENTENCES: list[tuple[re.Pattern[str], dict[str, Any]]] = [
     ),
     (re.compile(r"GPU (?P<gpu>\d{1,3}) requires a reset to recover from a fault"), {"reset_required": True}),
 ]
-_SIGNS = ("GPU ", "ending page", "ersistence mode for")
+# dcgm-exporter, and what Prometheus keeps of it: DCGM_FI_DEV_ROW_REMAP_FAILURE{gpu="3",device="nvidia3",…} 1
+_METRIC = re.compile(
+    r"DCGM_FI_DEV_ROW_REMAP_(?P<what>FAILURE|PENDING)\{(?:[^}]{0,400},\s?)?"
+    r'gpu="(?P<gpu>\d{1,3})"[^}]{0,600}\} 1(?:\.0)?$'
+)
+_FIELDS = {"FAILURE": "failed", "PENDING": "pending"}
+_SIGNS = ("GPU ", "ending page", "ersistence mode for", "DCGM_FI_DEV_ROW_REMAP")
 _MOST = 64
 
 
@@ -40,6 +49,11 @@ def read(lines: Iterable[str]) -> list[Gpu]:
     """
     found: dict[int, Gpu] = {}
     for text in _sentences(lines):
+        if (metric := _METRIC.search(text)) is not None:
+            gpu = found.get(int(metric["gpu"]), Gpu(index=int(metric["gpu"])))
+            rows = replace(gpu.remapped_rows or RemappedRows(), **{_FIELDS[metric["what"]]: True})
+            found[gpu.index] = replace(gpu, remapped_rows=rows)
+            continue
         for words, says in _SENTENCES:
             match = words.search(text)
             if match is None:

@@ -9,7 +9,8 @@ from gpudoctor.facts import Gpu
 _MODEL = re.compile(
     r"(?:(?<!\w)(?P<count>[1-9]\d?) ?[x\u00d7*] ?|\b)(?:"
     r"(?i:NVIDIA |GeForce )*(?P<name>(?i:RTX|GTX) ?(?:A?\d{4})(?: ?(?i:Ti|SUPER))?|(?i:Tesla [PVTMK]\d{1,3})|"
-    r"(?i:Quadro|TITAN) (?i:RTX|V|Xp)(?: \d{4})?|[AHah][18]00|H20|[HB][23]00|G[BH][23]00|GB10|A10G|L40[Ss]?|[Vv]100)|"
+    r"(?i:Quadro|TITAN) (?i:RTX|V|Xp)(?: \d{4})?|[AHah][18]00|H20|[HB][23]00|G[BH][23]00|GB10|A10G|L40[Ss]?|[Vv]100|"
+    r"(?i:Jetson )(?:AGX )?(?i:nano|TX[12]|Xavier(?: NX)?|Orin(?: Nano| NX)?|Thor))|"
     r"(?i:NVIDIA) (?P<other>(?!SM|CU|CC)(?:(?:Quadro|Tesla|RTX(?: PRO)?|TITAN) )?[A-Z]{1,2}\d{1,4}[A-Z]?"
     r"|RTX(?: PRO)? \d{4})"
     r")\b"
@@ -20,7 +21,9 @@ _NUMBER = re.compile(
     r"(?P<name>(?:10[5-8]|16[56]|[2-5]0[5-9])0(?: ?(?:Ti|SUPER))?)(?![\w.]| ?(?:[MG]i?B|MHz|%|tokens?|steps?|px)\b)",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:my|our|have|has|with|on|using|find|detect|see|gpus?|cards?)\b", re.IGNORECASE)
+_OWN = re.compile(
+    r"\b(?:my|our|have|has|machine|with|on|using|find|detect|see|gpus?|cards?)\b", re.IGNORECASE
+)
 # What somebody should have, wants or compares with is not what is there.
 _OTHER = re.compile(
     r"\b(?:recommend|requir|support|minimum|at least|need|buy|bought|upgrad|order|instead|compar|tested|works)",
@@ -67,5 +70,7 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
 
 def _written(name: str) -> str:
     """Return a model's name as NVIDIA writes it: ``rtx3090 TI`` is an ``RTX 3090 Ti``."""
+    if name[:6].lower() == "jetson":
+        return name.title()
     words = re.sub(r"(?<=TX)(?=A?\d)", " ", name.upper()).replace("TESLA", "Tesla")
     return re.sub(r" ?TI$", " Ti", re.sub(r"(?<=\d)SUPER$", " SUPER", words))

@@ -53,6 +53,7 @@ def read(lines: Iterable[str]) -> Infiniband | None:
     found: dict[str, _Adapter] = {}
     adapter: _Adapter | None = None
     port: dict[str, Any] | None = None
+    unnamed = _Adapter()
     listed = none = False
     for line in lines:
         if match := _line_of_port(line):
@@ -69,11 +70,16 @@ def read(lines: Iterable[str]) -> Infiniband | None:
         elif line in _NONE:
             none = True
         elif adapter is None:
+            if line == "Port 1:" and not found:  # an excerpt, without the line "CA 'mlx5_0'" above it
+                unnamed = adapter = _Adapter()
+                port = adapter.port("1")
             continue
         elif match := _PORT.match(line):
             port = adapter.port(match["number"] or match["of_hca"])
         elif match := _FIELD.match(line):
             _value(adapter, port, match["name"].lower().replace("_", " "), match["value"].strip())
+    if not found and {"state", "phys_state", "link_layer"} <= unnamed.port("1").keys():
+        found["an adapter"] = unnamed
     if not found:
         return Infiniband() if none else None
     return Infiniband(devices=[_device(name, adapter) for name, adapter in found.items()])

@@ -37,7 +37,7 @@ _SIGNS = (
     "ulimit", "open files ", "Filesystem ", "free -", "node 0 cpus", "NUMA node", "Storage Driver",
     "slurmctld", "No devices were found", "down*", "down$", "drain", "drng", " idle ", "Retired Pages", "MIG Mode",
     "shm", "hared memory", "memlock", "ocked memory", "ibv_", "OrderedDict([", "detectron2", "pytorch  ", "P2P=Enabled",
-    "IO_PAGE_FAULT", "MEMLOCK", "stub library",
+    "IO_PAGE_FAULT", "MEMLOCK", "Link layer:", "allocate MR", "DCGM_FI_DEV", "stub library",
     "oom_kill ", "ShmSize", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
     "AMD-SMI", "amd-smi", "HSA System",
 )  # fmt: skip

@@ -18,6 +18,7 @@ _NO_MEMORY = re.compile(
     r"\b(?P<call>ibv_(?:reg_\w{1,20}|create_(?:cq|qp|srq)\w{0,10}|alloc_\w{1,10}))\b.{0,200}"
     r"(?:failed\W{0,3}$|Cannot allocate memory|\b(?:errno|error) (?:is )?12\b|ENOMEM)"
 )
+_PERFTEST = ("Couldn't allocate MR", "failed to create mr", "Failed to create MR")
 _MOST = 64
 
 
@@ -49,6 +50,8 @@ def read(lines: Iterable[str]) -> Said:
             said.limit = Limit(soft=soft, hard=soft)
         if not said.refused and "ibv_" in line[:1000] and (short := _NO_MEMORY.search(line[:1500])):
             said.refused = short["call"]
+        elif not said.refused and line.strip() in _PERFTEST:
+            said.refused = "ibv_reg_mr"
         if len(said.layers) >= _MOST:
             break
     return said

@@ -125,7 +125,7 @@ def _gpus(gres: str) -> int:
 
 
 def _header(line: str) -> list[str]:
-    words = line.split()
+    words = line.removeprefix("sinfo -R ").split()
     known = bool(words) and all(word in _COLUMNS for word in words)
     named = {"NODELIST", "HOSTNAMES"} & set(words)
     return words if known and named and {"STATE", "GRES", "GRES_USED", "REASON"} & set(words) else []

@@ -3,6 +3,8 @@
 MESSAGE = "the container engine cannot hand out GPUs"
 REASON = ": NVIDIA's Container Toolkit is not installed, or not configured"
 EXAMPLES = {
+    "2024/03/06 13:45:42 If this is a GPU node, did you configure the NVIDIA Container Toolkit?": MESSAGE
+    + REASON,
     "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/libnvidia-container": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
     'Could not select device driver "nvidia" with capabilites: [[compute utility]]': MESSAGE + REASON,
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE

@@ -30,6 +30,18 @@ EXAMPLES = {
         "the driver's libraries (535.171.04) and its loaded kernel module (535.161.07) are of different "
         "versions: no new process can use a GPU"
     ),
+    (
+        "[    9.424670] NVRM: API mismatch: the client 'kwin_wayland' (pid 1005)\n"
+        "               NVRM: has the version 595.84, but this kernel module has\n"
+        "               NVRM: the version 595.80.  Please make sure that this"
+    ): (
+        "the driver's libraries (595.84) and its loaded kernel module (595.80) are of different versions: no new process "
+        "can use a GPU"
+    ),
+    "nvidia-modeset: Version mismatch: nvidia.ko(410.73) nvidia-modeset.ko(390.87)": (
+        "the driver's libraries and its loaded kernel module are of different versions, so are its modules: "
+        "nvidia-modeset.ko is of 390.87, nvidia.ko of 410.73: no new process can use a GPU"
+    ),
     "NVRM: API mismatch: the client has the version 535.171.04, but": (
         "the driver's libraries (535.171.04) and its loaded kernel module are of different versions: no new "
         "process can use a GPU"

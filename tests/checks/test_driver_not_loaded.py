@@ -34,6 +34,8 @@ EXAMPLES = {
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic": MESSAGE,
     "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most frequently when": MESSAGE,
     "ERROR: Unable to load the 'nvidia-drm' kernel module.": MESSAGE,
+    "Consult /var/lib/dkms/nvidia/470.256.02/build/make.log for more information.": MESSAGE,
+    "Building DKMS module 'nvidia-410.73' for kernel-4.18.16_1... FAILED!": MESSAGE,
     "modprobe: ERROR: could not insert 'nvidia': No such device": MESSAGE,
     (
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "

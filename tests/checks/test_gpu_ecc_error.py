@@ -13,6 +13,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-ecc-error")
 MESSAGE = "the GPU's memory is failing; results computed on it cannot be trusted"
 EXAMPLES = {
+    "Last night the node died with XID error: 48": (
+        "Xid 48 of the GPU: two bits of its memory flipped at once: the program was ended"
+    ),
     "RuntimeError: CUDA error: uncorrectable ECC error encountered": MESSAGE,
     "NVRM: Xid (PCI:0000:52:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE) has been detected": (
         "Xid 48 of the GPU at 0000:52:00: two bits of its memory flipped at once: the program was ended"
@@ -59,6 +62,7 @@ EXAMPLES = {
     "DCGM_FR_UNCONTAINED_ERROR": MESSAGE,
 }
 NOT_THIS = [
+    "feat: handle XID 94",
     "| Volatile Uncorr. ECC |",
     "NVRM: Xid (PCI:0000:10:1c): 31, pid=1896, name=python, Ch 00000008, intr 10000000. MMU Fault",
     "        Remapping Failure Occurred        : No",

@@ -25,6 +25,9 @@ DESKTOP = "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, er
 UNKNOWN_XID = "NVRM: Xid (PCI:0000:01:00): 99"
 KUBERNETES = "XidCriticalError: Xid=62 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy."
 EXAMPLES = {
+    "Since today dmesg shows Xid 31 on one of them": (
+        "Xid 31: a kernel or a copy used an address that is not mapped; this blames the program, not the GPU"
+    ),
     MMU_FAULT: (
         "Xid 31 of the GPU at 0000:17:00 (python3, process 4711): a kernel or a copy used an address that is "
         "not mapped; this blames the program, not the GPU"
@@ -60,6 +63,9 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "fix: skip Xid 31 in favor of the catalogue",
+    "check dmesg for Xid 31",
+    "dmesg has no Xid 31",
     "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.",
     "NVRM: Xid (PCI:0000:17:00): 94, pid=7062, Contained: SM (0x1). RST: No, D-RST: No",
     "NVRM: Xid (PCI:0000:17:00): 74, pid=1, name=x, NVLink: fatal error detected on link 14(0x0, 0x0)",

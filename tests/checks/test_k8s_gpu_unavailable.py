@@ -10,6 +10,7 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "Kubernetes does not give the pod its GPUs"
 EXAMPLES = {
+    "I1212 10:00:00.000000       1 main.go:154] No devices found. Waiting indefinitely.": MESSAGE,
     "0/8 nodes are available: 2 node(s) had untolerated taint {dedicated: x}, 6 Insufficient nvidia.com/gpu. preemption: no": (
         MESSAGE + " (nvidia.com/gpu): 0/8 nodes could take it"
     ),

@@ -52,3 +52,11 @@ def test_what_passes_says_nothing():
 def test_a_gpu_by_its_number_alone_was_read(facts_of):
     [gpu] = facts_of("NVIDIA DCGM\n" + DIAG.format("Persistence mode for GPU 0 is disabled. |"))["gpus"].read
     assert (gpu.index, gpu.persistence) == (0, False)
+
+
+def test_metrics_of_the_exporter():
+    metric = 'DCGM_FI_DEV_ROW_REMAP_FAILURE{gpu="3",UUID="GPU-5c1",device="nvidia3"} '
+    pending = 'DCGM_FI_DEV_ROW_REMAP_PENDING{Hostname="a",gpu="3"} 1'
+    rows = RemappedRows(failed=True, pending=True)
+    assert dcgm.read([f"{metric}1", pending]) == [Gpu(index=3, remapped_rows=rows)]
+    assert dcgm.read([f"{metric}0"]) == []

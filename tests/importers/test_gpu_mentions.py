@@ -23,6 +23,7 @@ CPU = "Also checking the torch version reveals 2.0.0+cpu\n"
         ("we train on 2x 3090, and it is slow\n", ["RTX 3090"] * 2),
         ("the card takes 4090 MiB, of a batch of 3080\n", None),
         ("port 3060 is open\n", None),
+        ("I installed it on my jetson nano, and it finds nothing\n", ["Jetson Nano"]),
     ],
 )
 def test_what_is_said_to_be_there(text, names, facts_of):

@@ -391,6 +391,9 @@ def test_infiniband(facts_of):
     (port,) = facts_of(IBSTATUS)["infiniband"].devices[0].ports
     assert (port.state, port.phys_state, port.rate_gbps) == ("DOWN", "Disabled", 100.0)
     assert port.link_layer == "Ethernet"
+    (device,) = facts_of(IBSTAT.rpartition("MT4129\n")[2])["infiniband"].devices  # an excerpt
+    assert (device.name, device.ports[0].state) == ("an adapter", "INIT")
+    assert "infiniband" not in facts_of(BLOCK + "\tPort 1:\n\t\tState: Initializing\n")
 
 
 def test_nccl_s_own_lines_show_its_level(facts_of):

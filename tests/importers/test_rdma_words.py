@@ -27,3 +27,8 @@ def test_without_the_limit_nothing_is_asked_of_it(facts_of):
     assert "host" not in facts_of(
         REFUSED.partition(" Please")[0] + "\nCUDA_VISIBLE_DEVICES=0\nRANK=0\nWORLD_SIZE=1\n"
     )
+
+
+def test_what_perftest_says(facts_of):
+    host = facts_of("Couldn't allocate MR\n failed to create mr\n$ ulimit -l\n64\n")["host"]
+    assert (host.lock_refused, host.limits["memlock"].soft) == ("ibv_reg_mr", 64 << 10)
