@@ -97,6 +97,12 @@ def only_followed(judgement: Judgement) -> Judgement:
 
 
 def rank_of(seen: Seen) -> int | None:
-    """Return the rank that a sighting is about: the one that it names, else the one that wrote it."""
-    named = seen.sighting.groups.get("rank", "")
-    return int(named) if named.isdigit() and len(named) < 6 else seen.line.rank
+    """Return the rank that a sighting is about: the one that it names, else the one that wrote it.
+
+    A launcher's line that names a local rank is of no rank's own: whatever stands in front of it counts something else.
+    """
+    groups = seen.sighting.groups
+    named = groups.get("rank", "")
+    if named.isdigit() and len(named) < 6:
+        return int(named)
+    return None if "local_rank" in groups else seen.line.rank

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gpudoctor.logs.ending import Ending, telling
-from gpudoctor.logs.foreign_lines import CODE
+from gpudoctor.logs.foreign_lines import CODE, ENDS_OTHERS
 from gpudoctor.logs.handling import INFORMED
 from gpudoctor.logs.judgement import Judgement
 from gpudoctor.logs.line_kinds import MEASURE, NOISE, PROGRESS, SETTLED, reports_failure
@@ -143,6 +143,7 @@ def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
         and not CODE.search(line.text, 0, 400)
         and not NOISE.search(line.full)
         and not LAUNCH.search(line.full)
+        and not ENDS_OTHERS.search(line.text, 0, 400)
         and not ASKING.match(line.text[:400])
         and not judgement.course.around(line, place)
     ]

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from gpudoctor.guard import examine, made
 from gpudoctor.literals import Finder, literals
+from gpudoctor.logs.exception_names import named_in
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.placeholders import filled_fixes, filled_message, quotes_no_line
 from gpudoctor.logs.tracebacks import quoted_source
-from gpudoctor.logs.wrapping import joined, likely_width
+from gpudoctor.logs.wrapping import cut_pieces, joined, likely_width
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.pattern_cache import compiled
 from gpudoctor.report import CheckStatus, Result
@@ -100,6 +101,11 @@ def seen_in(
     failed: dict[str, Result] = {}
     words = _Words()
     width = likely_width(lines)
+    heads = {
+        place: row
+        for place, row in cut_pieces(lines).items()
+        if named_in(lines[row.place].text, inside=True) is not None
+    }
 
     def look(line: Line, places: range, owner: Owner) -> None:
         id, number = owner
@@ -117,6 +123,10 @@ def seen_in(
                     failed.setdefault(id, result)
                 elif findings:
                     symptom = check.symptoms[number]
+                    head = heads.get(places[0])
+                    if head is not None:  # an exception's own line goes on there
+                        line, places = head.line, range(head.place, head.place + 1)
+                        sighting = replace(sighting, line=line.text, rank=line.rank, where=line.where)
                     found[places[0], id] = Seen(
                         check, line, places[0], sighting, findings[0], symptom.last, symptom.asked
                     )

@@ -39,6 +39,12 @@ def joined(lines: Sequence[Line]) -> Iterator[Joined]:
         yield from _both(lines, cut)
 
 
+def cut_pieces(lines: Sequence[Line]) -> dict[int, Joined]:
+    """Return, by the places of all their pieces but the first, the lines that a terminal seems to have cut."""
+    rows = _cut(lines) if likely_width(lines) else ()
+    return {place: row for row in rows for place in range(row.place + 1, row.place + row.pieces)}
+
+
 def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
     """Yield runs of lines that a terminal cut at its width."""
     widths = _widths(lines)
@@ -117,9 +123,14 @@ def _goes_on(line: Line, after: Line, first: Line) -> bool:
 
 def _one(lines: Sequence[Line], place: int, end: int, between: str) -> Joined:
     first, rest = lines[place], lines[place + 1 : end + 1]
-    tail = between.join(line.text if between else " " * line.indent + line.text for line in rest)
-    glue = between
-    line = replace(
-        first, full=(first.full + glue + tail)[:LINE_MOST], text=(first.text + glue + tail)[:LINE_MOST]
+    tail = between.join(
+        line.text if between else " " * line.indent + line.text + _blanks(line) for line in rest
     )
+    text = first.text + (between or _blanks(first)) + tail
+    line = replace(first, full=(first.full + between + tail)[:LINE_MOST], text=text[:LINE_MOST])
     return Joined(line, place, end - place + 1)
+
+
+def _blanks(line: Line) -> str:
+    """Return the blanks at the end of a line, behind which a terminal may have cut it."""
+    return " " * (len(line.full) - len(line.full.rstrip(" ")))

@@ -173,3 +173,50 @@ def test_a_path_that_a_terminal_broke_is_found_near_a_symptom():
     wide = "\n".join(row[i : i + 80] for row in text.split("\n") for i in range(0, len(row), 80))
     for each in (text, wide):
         assert explain(each).verdict.primary == "dataset-download-race"
+
+
+OTHER_DIED = """\
+[rank0]: Traceback (most recent call last):
+[rank0]:   File "/home/ana/projects/segmentation/training/fit_on_two_nodes.py", line 88, in <module>
+[rank0]:     dist.all_reduce(total_of_all_the_losses_of_this_step_on_this_rank)
+[rank0]:   File "/opt/env/lib/python3.12/site-packages/torch/distributed/c10d_logger.py", line 83, in wrapper
+[rank0]:     return func(*args, **kwargs)
+[rank0]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:545] Read error [10.0.0.8]:4021: Connection reset by peer
+W1004 08:00:01.000000 70 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 71 closing signal SIGTERM
+E1004 08:00:02.000000 70 torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: {code}) local_rank: 1 (pid: 72) of binary: /opt/env/bin/python
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-10-04_08:00:01
+  host      : n1
+  rank      : 1 (local_rank: 1)
+  exitcode  : {code} (pid: 72)
+  error_file: <N/A>
+"""
+WAYS = {
+    "as it is": lambda line: [line],
+    "80 columns": lambda line: [line[at : at + 80] for at in range(0, max(len(line), 1), 80)],
+    "srun --label": lambda line: [f"0: {line}"],
+    "a container's time": lambda line: [f"2026-10-04T08:00:00.120000Z {line}"],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("code", "cause"), [("-14", "child-failed"), ("-11", "child-segfault")])
+def test_the_rank_that_died_is_the_cause_however_its_launchers_lines_come(way, code, cause):
+    rows = OTHER_DIED.replace("{code}", code).splitlines()
+    report = explain("\n".join(piece for row in rows for piece in WAYS[way](row)))
+    assert report.verdict.primary == cause
+
+
+def test_a_blank_at_which_a_terminal_cut_a_line_stays():
+    message = "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [8, 12]], which is output 0 of "
+    text = TRACE + message + "TanhBackward0, is at version 2; expected version 1 instead."
+    width = len(message) // 2
+    assert message[2 * width - 1] == " "
+    assert len(message) == 2 * width
+    pieces = [row[at : at + width] for row in text.splitlines() for at in range(0, len(row), width)]
+    [finding] = explain("\n".join(pieces)).findings
+    assert finding.id == "inplace-gradient"
+    assert "the output of TanhBackward0" in finding.message
