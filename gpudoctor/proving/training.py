@@ -32,7 +32,7 @@ METRICS = {
     "images_per_second": "images per second",
     "train_seconds": "seconds of training",
     "largest_relative_difference": "largest relative gradient difference",
-    "parameter_difference": "largest relative parameter difference after 5 steps",
+    "parameter_difference": "largest relative parameter difference after a step",
     "parameters_equal": "parameters equal on all ranks",
 }
 
