@@ -76,7 +76,8 @@ check = Check(
         ),
         Fix(
             "Better: need no file, let torchrun bring the ranks together",
-            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # torchrun --standalone --nproc-per-node=N train.py',
+            "# torchrun --standalone --nproc-per-node=N train.py\n"
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
             Kind.EDIT,
         ),
     ],
