@@ -27,7 +27,7 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import FACTORIES, Call, Known, Script
+from gpudoctor.facts import FACTORIES, Call, Known, Script, Value
 
 CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
 
@@ -124,6 +124,22 @@ def _workers(script: Script) -> Iterator[Finding]:
         for made in (script.made_by(loader) for loader in script.of_kind("loader") if loader.inner in working)
         if made is not None and made.value("collate_fn").known is Known.DEFINED
     }
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        source = (
+            script.made_by(script.things[loader.inner])
+            if loader.inner in working and loader.inner >= 0
+            else None
+        )
+        if made is None or source is None or source.name != "torch.utils.data.TensorDataset":
+            continue
+        if any(_on_gpu(script, argument.value) for argument in source.arguments.values()):
+            yield check.found(
+                f"the loader's workers are forked, and take their samples from tensors on the GPU (line {source.place}): "
+                "CUDA does not survive a fork",
+                location=made.place,
+            )
+            return
     for call in script.calls:
         if call.scope in joining and _uses_cuda(call):
             yield check.found(
@@ -133,12 +149,29 @@ def _workers(script: Script) -> Iterator[Finding]:
             )
             return
         owner, _, method = call.scope.rpartition(".")
-        if owner in classes and method == "__getitem__" and _uses_cuda(call):
+        if owner not in classes or method != "__getitem__":
+            continue
+        if call.name == "<kept>.tensor.__get__" and _on_gpu(script, call.receiver):
+            yield check.found(
+                f"{owner}.__getitem__ takes samples from a tensor on the GPU, and runs in the loader's workers, which are "
+                "forked: CUDA does not survive a fork",
+                location=call.place,
+            )
+            return
+        if _uses_cuda(call):
             yield check.found(
                 f"{owner}.__getitem__ uses CUDA, and runs in the loader's workers, which are forked: CUDA does not survive "
                 "a fork",
                 location=call.place,
             )
+
+
+def _on_gpu(script: Script, value: Value) -> bool:
+    """Return whether a tensor surely was made on a GPU, or brought to one, where there is any."""
+    if value.known is not Known.TENSOR or value.made < 0:
+        return False
+    made = script.calls[value.made]
+    return _uses_cuda(made) or (made.method == "to" and made.value("device").maybe_cuda)
 
 
 def _uses_cuda(call: Call) -> bool:

@@ -42,6 +42,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
         _asked(frame, node, value)
     elif value.text.startswith("checkpoint[") and value.made >= 0:
         frame.record("<entry>.attribute.__get__", node, text=frame.text(node), receiver=value)
+    elif found.known is Known.TENSOR and found.made >= 0 and frame.scope.endswith(".__getitem__"):
+        frame.record("<kept>.tensor.__get__", node, text=frame.text(node), receiver=found)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES

@@ -54,6 +54,33 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Noisy(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+        self.noise = torch.randn(len(rows), device="cuda")
+    def __len__(self):
+        return len(self.rows)
+    def __getitem__(self, i):
+        return self.rows[i] + self.noise[i]  # <-
+
+for batch in DataLoader(Noisy(torch.ones(64)), batch_size=2, num_workers=2):
+    print(batch)
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x = torch.randn(64, 3).to(device)
+y = torch.zeros(64).to(device)
+loader = DataLoader(TensorDataset(x, y), batch_size=8, num_workers=4)  # <-
+for a, b in loader:
+    print(a.sum() - b)
+""",
+    """
+import torch
 import torch.multiprocessing as mp
 
 def run(rank):
@@ -146,6 +173,36 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+class Noisy(Dataset):
+    def __init__(self, rows):
+        self.noise = torch.randn(len(rows), device="cuda").cpu()
+        self.rows = rows.cuda()
+    def __len__(self):
+        return len(self.noise)
+    def __getitem__(self, i):
+        return self.noise[i]
+
+class Held(Dataset):
+    def __init__(self, rows):
+        self.rows = rows.cuda()
+    def __len__(self):
+        return len(self.rows)
+    def __getitem__(self, i):
+        return self.rows[i]
+
+for batch in DataLoader(Noisy(torch.ones(64)), batch_size=2, num_workers=2):
+    print(batch)
+for batch in DataLoader(Held(torch.ones(64)), batch_size=2):
+    print(batch)
+for batch in DataLoader(TensorDataset(torch.ones(64).cuda()), batch_size=2, num_workers=0):
+    print(batch)
+for batch in DataLoader(TensorDataset(torch.ones(64).cuda()), 2, num_workers=2, multiprocessing_context="spawn"):
+    print(batch)
+""",
     """
 import torch
 from torch.utils.data import DataLoader
