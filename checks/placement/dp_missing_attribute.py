@@ -279,13 +279,15 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
         if item is not None:
             own = name in item.methods or any(a.name == name for a in item.attributes)
         else:  # a class of another file: what is called without any test is called with two GPUs, too
-            own = call.reached and _by_device_count(made) and not call.name.endswith(".__get__")
+            plain = _by_device_count(made) or _without_options(made)
+            own = call.reached and plain and not call.name.endswith(".__get__")
         own = own and name not in PASSED and not name.startswith("_") and call.text.endswith(f".{name}")
         known = (made.reached and call.reached) or made.stack[:1] == call.stack[:1]
         if own and known and not _tells(call, made):
             yield check.found(
                 f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place} "
                 f"where that branch is taken: the wrapper does not pass {name} on",
+                severity=Severity.WARNING if item is None and not _by_device_count(made) else None,
                 location=call.place,
                 fixes=[UNWRAPPED],
             )
@@ -300,6 +302,16 @@ def _by_device_count(made: Call) -> bool:
         return False
     counted = any(item.known is Known.DEVICE_COUNT for item in tests[0].value.items)
     return "device_count() > 1" in tests[0].text or (counted and tests[0].value.text == "Gt")
+
+
+def _without_options(made: Call) -> bool:
+    """Return whether a model is wrapped where none of the options is given that choose another way: in the last ``else``."""
+    tests = [condition for condition in made.conditions if condition.kind == "if" and not condition.early]
+    return bool(tests) and all(test.negated and OPTION.fullmatch(test.text) for test in tests)
+
+
+OPTION = re.compile(r"(?:args|opts?|cfg|config)\.\w+(?: is not None)?")
+"""A test by an option of the command line that is off unless it is given."""
 
 
 def _by_option(made: Call) -> str | None:
@@ -325,7 +337,7 @@ FLAG = re.compile(r"(?:args?|opts?|cfg|config|options|params|hparams|self\.\w+)\
 def _tells(call: Call, made: Call) -> bool:
     """Return whether a call stands under a test that tells a wrapped model from a bare one."""
     tests = {condition.text for condition in made.conditions}
-    asked = [condition for condition in call.conditions if condition.kind == "if"]
+    asked = [c for c in call.conditions if c.kind == "if" and c not in made.conditions]
     texts = [
         RANK.sub("", c.text) if c.by_rank else c.text
         for c in asked

@@ -86,6 +86,7 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
 def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
     yield from before_deepspeed(script)
+    yield from without_a_group(script)
     if not script.distributed or script.frameworks:
         return
     spawned = by_option(script)
@@ -121,6 +122,35 @@ def before_deepspeed(script: Script) -> Iterator[Finding]:
                     fixes=[SET],
                 )
                 return
+
+
+def without_a_group(script: Script) -> Iterator[Finding]:
+    """Report a model that each of several processes, one for each GPU and in no group, puts on the current GPU."""
+    if script.process_group is not None or script.frameworks:
+        return
+    spawns = script.named("torch.multiprocessing.spawn")
+    spawn = next((c for c in spawns if c.reached and c.value("nprocs").known is Known.DEVICE_COUNT), None)
+    if spawn is None or any(_binds(c) or _sets_up(c) or (c.spawned and _may_bind(c)) for c in script.calls):
+        return
+    for call in script.calls:
+        model = script.thing(call.receiver, "model", "object") if call.spawned and call.reached else None
+        if model is not None and not call.rank_conditions and _to_cuda(call):
+            yield check.found(
+                f"each of the processes that line {spawn.place} starts puts the model on {_where(call)}, and none chooses a GPU "
+                f"of its own: all of them share GPU {_number(call)}",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[SET],
+            )
+            return
+
+
+def _may_bind(call: Call) -> bool:
+    """Return whether a call puts something on this process's GPU, or is told its number and not seen."""
+    if _own(call):
+        return True
+    of_torch = call.name.startswith("torch.") or call.method in ("print", "format", "__set__", "str")
+    return not of_torch and any(argument.value.by_rank for argument in call.arguments.values())
 
 
 def by_option(script: Script) -> Finding | None:

@@ -40,6 +40,40 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from speakers import Recognizer  # of another file
+
+def work(gpu, args):
+    net = Recognizer()
+    if args.spread:
+        dist.init_process_group("nccl", init_method=args.url, world_size=args.size, rank=gpu)
+        torch.cuda.set_device(gpu)
+        net = net.cuda(gpu)
+    elif args.gpu is not None:
+        net = net.cuda(args.gpu)
+    else:
+        net = torch.nn.DataParallel(net).cuda()
+    net.restore("speakers.pt")  # <-
+    print(net(torch.ones(8, 40)).sum())
+    if args.spread:
+        dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--spread", action="store_true")
+    parser.add_argument("--gpu", type=int)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--size", type=int, default=1)
+    args = parser.parse_args()
+    if args.spread:
+        mp.spawn(work, nprocs=args.size, args=(args,))
+    else:
+        work(args.gpu, args)
+""",
+    """
 import torch
 import torchvision
 
@@ -346,6 +380,27 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import argparse
+import torch
+from speakers import Recognizer  # of another file
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=int)
+    args = parser.parse_args()
+    net = Recognizer()
+    net.restore("speakers.pt")
+    if args.gpu is not None:
+        net = net.cuda(args.gpu)
+    else:
+        net = torch.nn.DataParallel(net).cuda()
+    print(net(torch.ones(8, 40)).sum())
+    if args.gpu is not None:
+        net.report()
+    else:
+        net.module.report()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -58,6 +58,22 @@ def test_unknown():
 
 FLAGGED = [
     """
+import numpy as np
+import torch
+import torch.multiprocessing as mp
+from encoders import Encoder  # of another file
+
+def encode(number, parts):
+    net = Encoder().cuda()  # <-
+    with torch.no_grad():
+        for i, part in enumerate(parts):
+            if i % torch.cuda.device_count() == number:
+                np.save(f"{i}.npy", net(torch.as_tensor(part).cuda()).cpu().numpy())
+
+if __name__ == "__main__":
+    mp.spawn(encode, args=(np.load("parts.npy"),), nprocs=torch.cuda.device_count())
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -326,6 +342,35 @@ FLAGGED += [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.multiprocessing as mp
+from encoders import Encoder, prepare  # of another file
+
+def encode(number):
+    prepare(number)
+    print(Encoder().cuda()(torch.ones(1).cuda()))
+
+if __name__ == "__main__":
+    mp.spawn(encode, nprocs=torch.cuda.device_count())
+""",
+    """
+import os
+import torch
+import torch.multiprocessing as mp
+from encoders import Encoder, prepare  # of another file
+
+def encode(number):
+    torch.cuda.set_device(number)
+    print(Encoder().cuda()(torch.ones(1).cuda()))
+
+def encode_there(number):
+    print(Encoder().cuda(number)(torch.ones(1, device=number)))
+
+if __name__ == "__main__":
+    for function in (encode, encode_there):
+        mp.spawn(function, nprocs=torch.cuda.device_count())
+""",
     """
 import os
 import torch
