@@ -36,12 +36,13 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<missing>Ninja) is required to load C\+\+ exten[st]ions",
-        r"(?P<missing>CUDA_HOME) (?:environment variable is not set|does not exist, unable to compile)",
-        r"(?P<missing>CUDA) was not found on the system, please set the CUDA_HOME",
-        r"(?P<missing>nvcc) not found at '|No such file or directory: '[^']{0,200}/(?P<compiler>nvcc)'",
-        r"\b(?P<missing>nvcc): (?:command )?not found",
-        r"was requested, but (?P<missing>nvcc) was not found",  # setup.py of apex and its kin
+        r"(?P<ninja>Ninja) is required to load C\+\+ exten[st]ions",
+        r"(?P<toolkit>CUDA_HOME) (?:environment variable is not set|does not exist, unable to compile)",
+        r"(?P<toolkit>CUDA) was not found on the system, please set the CUDA_HOME",
+        r"(?P<toolkit>nvcc) not found at '",
+        r"No such file or directory: '[^']{0,200}/(?P<toolkit>nvcc)'",
+        r"\b(?P<toolkit>nvcc): (?:command )?not found",
+        r"was requested, but (?P<toolkit>nvcc) was not found",  # setup.py of apex and its kin
         r"ninja: build stopped: subcommand failed",
         r"Error building extension '(?P<extension>[\w.-]+)'",
         r"Error compiling objects for extension",
@@ -64,12 +65,13 @@ check = Check(
             r"cannot find -l(?P<library>\w+)",
             unless=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
-        r"fatal error: (?P<missing>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
+        r"fatal error: (?P<toolkit>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
         r"unsupported GNU version! gcc versions later than (?P<gcc>\d+) are not supported",
         r"Failed building wheel for (?P<package>[\w.-]+)",
         r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",
     ],
-    message="an extension could not be compiled here[: <extension>][: <package>][: <missing> is missing][: <compiler> is missing]"
+    message="an extension could not be compiled here[: <extension>][: <package>][: <ninja> is missing][: <toolkit> is missing]"
+    "[: <missing> is missing][: <compiler> is missing]"
     "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>][: it needs CUDA <cuda> or later]",
     follows=[
         "cuda-library-conflict",
@@ -79,26 +81,27 @@ check = Check(
         "disk-full",
     ],
     fixes=[
+        Fix("Install <ninja> into the environment that trains", "python -m pip install ninja"),
+        Fix(
+            "For <toolkit>, on a cluster: load the CUDA toolkit that fits torch.version.cuda, and a gcc that it knows",
+            "module avail cuda gcc",
+        ),
+        Fix(
+            "For <toolkit>, elsewhere: install nvcc into a conda environment, here for CUDA 13.0",
+            "conda install -c conda-forge cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
+        ),
+        Fix("Load gcc <gcc> or an older one, or a newer CUDA toolkit", "module avail gcc cuda"),
+        Fix(
+            "Where -l<library> is -lcuda, on a node without a GPU: link against the toolkit's stub; it is not for running",
+            "export LIBRARY_PATH=$CUDA_HOME/lib64/stubs:$LIBRARY_PATH",
+        ),
         Fix(
             "Of a long output, read the first error: what follows it follows from it",
             "grep -n -m 5 -i 'error:' FILE",
         ),
-        Fix("For ninja: install it into the environment that trains", "python -m pip install ninja"),
-        Fix(
-            "On a cluster: load the CUDA toolkit that fits torch.version.cuda, and a gcc that it knows",
-            "module avail cuda gcc",
-        ),
-        Fix(
-            "Without one: install nvcc into a conda environment, here for CUDA 13.0",
-            "conda install -c conda-forge cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
-        ),
         Fix(
             "Compile with as many jobs as the memory allows, in the environment's own torch",
             "MAX_JOBS=4 python -m pip install --no-build-isolation --no-cache-dir PACKAGE",
-        ),
-        Fix(
-            "For -lcuda on a node without a GPU: link against the toolkit's stub; it is not for running",
-            "export LIBRARY_PATH=$CUDA_HOME/lib64/stubs:$LIBRARY_PATH",
         ),
         Fix(
             "DeepSpeed: do without the operator that is compiled, which costs speed",

@@ -45,6 +45,10 @@ OWN = Fix(
     '"train_micro_batch_size_per_gpu": 4,\n"gradient_accumulation_steps": 8',
     Kind.EDIT,
 )
+STARTED = Fix(
+    "DeepSpeed sees one rank: where you meant several, start the script with a launcher",
+    "deepspeed --num_gpus=N train.py",
+)
 PREPARE = Fix(
     "accelerate without a loader in prepare(): name the size in the plugin",
     "from accelerate.state import AcceleratorState\n\n"
@@ -78,7 +82,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         product = int(seen["micro"]) * int(seen["steps"]) * int(seen["world"])
         ranks = "1 rank" if seen["world"] == "1" else f"{seen['world']} ranks"
         yield check.found(
-            f"train_batch_size is {seen['batch']}, and {seen['micro']} samples x {seen['steps']} steps x {ranks} are {product}"
+            f"train_batch_size is {seen['batch']}, and {seen['micro']} samples x {seen['steps']} steps x {ranks} are {product}",
+            fixes=[STARTED, AUTO, OWN] if seen["world"] == "1" else None,
         )
     elif "ds" in seen:
         said = f"DeepSpeed's configuration says {seen['ds']}, and the Trainer's arguments say {seen['hf']}"

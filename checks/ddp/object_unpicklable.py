@@ -25,10 +25,35 @@ it is the call. `pickle.dumps(part)` for each part of the object finds the one t
 - [pickle: what can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled): no lambdas, no local functions
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 SENDING = r"in _object_to_tensor|(?:all_gather|gather|reduce|broadcast|scatter|send)_object(?:_list)?\(|_pickler\(f\)\.dump"
 STARTING = r"popen_(?:spawn|forkserver|fork)|ForkingPickler|spawn_main"
+
+PLAIN = Fix(
+    "Send plain data: numbers, strings, tensors on the CPU, and lists and dicts of them",
+    'parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, {"loss": loss.item(), "names": names})',
+    Kind.EDIT,
+)
+AT_THE_TOP = Fix(
+    "Define the class or function at the top of a module, not inside a function",
+    "@dataclasses.dataclass\nclass Config:\n    lr: float",
+    Kind.EDIT,
+)
+LEFT_OUT = Fix(
+    "Leave out what belongs to one process",
+    "def __getstate__(self):\n"
+    '    return {key: value for key, value in self.__dict__.items() if key not in ("lock", "file")}',
+    Kind.EDIT,
+    proof="def __getstate__(self):",
+)
+TENSORS = Fix(
+    "Tensors of one size: send them as they are, which is faster too",
+    "gathered = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]\ndist.all_gather(gathered, tensor)",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -41,29 +66,16 @@ check = Check(
         Symptom(r"Can't get local object '(?P<object>[^'\s]{1,120})", near=SENDING, unless=STARTING),
         Symptom(r"(?P<object>[\w.]{1,60} objects?) can(?:no|')t be pickled", near=SENDING, unless=STARTING),
     ],
-    message="an object was to be sent to other ranks, and cannot be pickled: <object>",
-    fixes=[
-        Fix(
-            "Send plain data: numbers, strings, tensors on the CPU, and lists and dicts of them",
-            'parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, {"loss": loss.item(), "names": names})',
-            Kind.EDIT,
-        ),
-        Fix(
-            "Define the class or function at the top of a module, not inside a function",
-            "@dataclasses.dataclass\nclass Config:\n    lr: float",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Leave out what belongs to one process",
-            "def __getstate__(self):\n"
-            '    return {key: value for key, value in self.__dict__.items() if key not in ("lock", "file")}',
-            Kind.EDIT,
-            proof="def __getstate__(self):",
-        ),
-        Fix(
-            "Tensors of one size: send them as they are, which is faster too",
-            "gathered = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]\ndist.all_gather(gathered, tensor)",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[PLAIN, LEFT_OUT, AT_THE_TOP, TENSORS],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Name the object; what a function defines can be defined elsewhere, and a lock cannot."""
+    name = sighting.groups["object"]
+    local = "<locals>" in name or "<lambda>" in name
+    yield check.found(
+        f"an object was to be sent to other ranks, and cannot be pickled: {name}",
+        fixes=[AT_THE_TOP, PLAIN, TENSORS] if local else None,
+    )

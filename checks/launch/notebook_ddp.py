@@ -44,11 +44,15 @@ check = Check(
             "!torchrun --standalone --nproc-per-node=N train.py",
         ),
         Fix(
+            "Or, in Lightning, the strategy that forks",
+            'Trainer(strategy="ddp_notebook", devices=2)',
+            Kind.EDIT,
+        ),
+        Fix(
             "Or restart the kernel, use CUDA in no cell, and let accelerate fork",
             "from accelerate import notebook_launcher\n\nnotebook_launcher(train, num_processes=2)  # Accelerator() inside of train",
             Kind.EDIT,
         ),
-        Fix("In Lightning", 'Trainer(strategy="ddp_notebook", devices=2)', Kind.EDIT),
     ],
     no_reproduction="needs a notebook",
 )

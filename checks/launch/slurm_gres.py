@@ -31,14 +31,18 @@ from gpudoctor import Check, Fix, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<reason>Step requested gres\S{1,80} is more than the job's gres\S{1,80})",
+        r"(?P<step>Step requested gres\S{1,80} is more than the job's gres\S{1,80})",
         r"(?P<reason>Invalid generic resource \(gres\) specification)",
         r"(?P<reason>Invalid Trackable RESource \(TRES\) specification)",
         r"(?P<reason>Requested GRES option unsupported by configured SelectType plugin)",
         r"(?P<reason>Invalid GRES (?:specification|job specification)|Invalid gres options)",
     ],
-    message="Slurm does not know the GPUs that were asked for: <reason>",
+    message="[Slurm does not know the GPUs that were asked for: <reason>][the step asks for more GPUs than its job has: <step>]",
     fixes=[
+        Fix(
+            'For "<step>": ask for no GPUs in the step, and so take over what the job has',
+            "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py",
+        ),
         Fix("See what each partition has, in the words that --gres wants", "sinfo -o '%P %G %D'"),
         Fix(
             "Ask for a number without a type, in a partition with GPUs",
@@ -48,10 +52,6 @@ check = Check(
         Fix(
             "Or in the newer way, where the site prefers it",
             "sbatch --partition=PARTITION --nodes=1 --gpus-per-node=4 job.sh",
-        ),
-        Fix(
-            "In a step: ask for no GPUs, and so take over what the job has",
-            "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py",
         ),
     ],
 )

@@ -43,6 +43,23 @@ CALLED = rf"{CALL}\n(?:[ ^~]*\n)?(?:\S+ )?TypeError: "
 MANY = 3
 """So many arguments more than are wanted come from a text or a list that was taken apart."""
 
+RANK_FIRST = Fix(
+    "Let the function take the rank first, and hand the rest on as a tuple, without the rank",
+    "def run(rank, world_size, config): ...\n\n\nmp.spawn(run, args=(world_size, config), nprocs=world_size)",
+    Kind.EDIT,
+)
+COMMA = Fix(
+    "A tuple of one has a comma",
+    "mp.spawn(run, args=(config,), nprocs=2)",
+    Kind.EDIT,
+    proof=",), nprocs=2)",
+)
+KEYWORDS = Fix(
+    "Keyword arguments",
+    "mp.spawn(functools.partial(run, lr=0.1), args=(world_size,), nprocs=world_size)",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -66,31 +83,17 @@ check = Check(
             r"'(?P<keyword>\w+)'"
         ),
     ],
-    fixes=[
-        Fix(
-            "Let the function take the rank first, and hand the rest on as a tuple, without the rank",
-            "def run(rank, world_size, config): ...\n\n\nmp.spawn(run, args=(world_size, config), nprocs=world_size)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "A tuple of one has a comma",
-            "mp.spawn(run, args=(config,), nprocs=2)",
-            Kind.EDIT,
-            proof=",), nprocs=2)",
-        ),
-        Fix(
-            "Keyword arguments",
-            "mp.spawn(functools.partial(run, lr=0.1), args=(world_size,), nprocs=world_size)",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[RANK_FIRST, COMMA, KEYWORDS],
 )
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what came and what was wanted."""
-    yield check.found(_said(sighting.groups))
+    seen = sighting.groups
+    apart = "given" in seen and int(seen["given"]) - int(seen["wanted"]) > MANY
+    fixes = [COMMA, RANK_FIRST] if apart or "type" in seen else [KEYWORDS] if "keyword" in seen else None
+    yield check.found(_said(seen), fixes=fixes)
 
 
 def _said(seen: dict[str, str]) -> str:

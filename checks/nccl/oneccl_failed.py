@@ -44,7 +44,7 @@ check = Check(
     message="oneCCL failed[: <said>][: it does not know the ranks of this host (<local>)][: no network that libfabric can use (<provider>)]",
     fixes=[
         Fix(
-            "Started by torchrun or accelerate: say in the script, before init_process_group, which rank of the host this is",
+            "Started by torchrun or accelerate (<local>): say in the script, before init_process_group, which rank of the host this is",
             'os.environ["CCL_PROCESS_LAUNCHER"] = "none"\n'
             'os.environ["CCL_LOCAL_SIZE"] = os.environ["LOCAL_WORLD_SIZE"]\n'
             'os.environ["CCL_LOCAL_RANK"] = os.environ["LOCAL_RANK"]',
@@ -57,7 +57,7 @@ check = Check(
             source="https://github.com/uxlfoundation/oneCCL/blob/master/doc/rst/source/env-variables.rst",
         ),
         Fix(
-            "See which networks libfabric finds; a variable FI_PROVIDER that names another one is in the way",
+            "<provider>: see which networks libfabric finds; a variable FI_PROVIDER that names another one is in the way",
             "fi_info -l",
         ),
         Fix(

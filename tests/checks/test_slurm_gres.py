@@ -3,7 +3,7 @@
 MESSAGE = "Slurm does not know the GPUs that were asked for: "
 EXAMPLES = {
     "srun: error: Step requested gres_per_node=gpu:2 is more than the job's gres_per_node=gpu:1": (
-        MESSAGE + "Step requested gres_per_node=gpu:2 is more than the job's gres_per_node=gpu:1"
+        "the step asks for more GPUs than its job has: Step requested gres_per_node=gpu:2 is more than the job's gres_per_node=gpu:1"
     ),
     "sbatch: error: Invalid generic resource (gres) specification": (
         MESSAGE + "Invalid generic resource (gres) specification"
