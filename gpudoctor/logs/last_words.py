@@ -15,6 +15,7 @@ from gpudoctor.logs.pasted import ASKING
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.values import HARMLESS
 from gpudoctor.logs.waiting import apart, silent, stands
+from gpudoctor.logs.wrapping import cut_pieces
 from gpudoctor.model import Evidence, Finding, Fix
 from gpudoctor.patterns import late_pattern
 from gpudoctor.text import ranks
@@ -136,10 +137,12 @@ def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
     reports = [
         seen.place for event in events if "code" in event.seen[0].sighting.groups for seen in event.seen
     ]
+    pieces = cut_pieces(lines)
     own = [
         line
         for place, line in enumerate(lines[: min(reports, default=0)])
         if WORDS.search(line.text)
+        and place not in pieces
         and not CODE.search(line.text, 0, 400)
         and not NOISE.search(line.full)
         and not LAUNCH.search(line.full)

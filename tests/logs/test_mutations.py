@@ -181,7 +181,7 @@ OTHER_DIED = """\
 [rank0]:     dist.all_reduce(total_of_all_the_losses_of_this_step_on_this_rank)
 [rank0]:   File "/opt/env/lib/python3.12/site-packages/torch/distributed/c10d_logger.py", line 83, in wrapper
 [rank0]:     return func(*args, **kwargs)
-[rank0]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:545] Read error [10.0.0.8]:4021: Connection reset by peer
+[rank0]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:545] Read error [10.0.0.8]:4021: Connection reset by peer. This is typically caused by a remote worker crashing.
 W1004 08:00:01.000000 70 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 71 closing signal SIGTERM
 E1004 08:00:02.000000 70 torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: {code}) local_rank: 1 (pid: 72) of binary: /opt/env/bin/python
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
@@ -203,7 +203,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("code", "cause"), [("-14", "child-failed"), ("-11", "child-segfault")])
+@pytest.mark.parametrize(
+    ("code", "cause"), [("3", "child-failed"), ("-14", "child-failed"), ("-11", "child-segfault")]
+)
 def test_the_rank_that_died_is_the_cause_however_its_launchers_lines_come(way, code, cause):
     rows = OTHER_DIED.replace("{code}", code).splitlines()
     report = explain("\n".join(piece for row in rows for piece in WAYS[way](row)))
