@@ -139,7 +139,7 @@ def written(call: Call) -> str:
         return "a" if isinstance(call.value("0").literal, str) or call.value("0").items else ""
     if call.name == "logging.basicConfig":
         return "a" if call.given("filename") else ""
-    if call.method in WRITERS and any(loop.kind != "epoch" for loop in call.loops):
+    if call.method in WRITERS and (call.deferred or any(loop.kind != "epoch" for loop in call.loops)):
         return ""  # a file for each sample
     if call.method in WRITERS:
         named = (

@@ -23,7 +23,7 @@ Or have the script check it: count on each rank: `assert seen == len(dataset), f
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, without_gradients
+from gpudoctor.facts import Call, Script, one_alone, without_gradients
 
 check = Check(
     severity=Severity.NOTE,
@@ -51,8 +51,11 @@ def code(script: Script) -> Iterator[Finding]:
         sampler = script.thing(made.value("sampler"), "sampler") if made is not None else None
         if made is None or sampler is None or sampler.type != "torch.utils.data.DistributedSampler":
             continue
+        shared = script.made_by(sampler)
+        if shared is not None and any(condition.impossible for condition in shared.conditions):
+            continue  # it is told that there is one rank, and makes none
         quiet = [loop for loop in script.iterations(loader) if without_gradients(script, loop)]
-        if quiet and not loader.escapes and not _gathers(script, quiet[0]):
+        if quiet and not loader.escapes and not one_alone(quiet[0]) and not _gathers(script, quiet[0]):
             loop = quiet[0]
             said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
             yield check.found(
@@ -66,8 +69,11 @@ def _reports(call: Call, loop: Call) -> bool:
     """Return whether a call says what a loop came to."""
     if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
         return False
-    return loop.loops[-1] not in call.loops and any(
-        argument.value.from_data for argument in call.arguments.values()
+    around = loop.stack[: len(call.stack)] == call.stack  # in the loop's function, or in one that calls it
+    return (
+        around
+        and loop.loops[-1] not in call.loops
+        and any(argument.value.from_data for argument in call.arguments.values())
     )
 
 

@@ -182,8 +182,12 @@ def _variables(script: Script) -> Iterator[Finding]:
 
 def _compared(script: Script) -> Iterator[Finding]:
     """Yield a finding for the first test in which a variable, as it is, is compared with a number."""
+    seen: set[int] = set()
     for call in script.calls:
         for test in call.conditions:
+            if id(test) in seen:
+                continue  # one test stands over many calls
+            seen.add(id(test))
             value, number = test.value.items if len(test.value.items) == 2 else (None, None)
             if value is None or number is None or [item.text for item in value.items] != ["text"]:
                 continue

@@ -85,6 +85,7 @@ SEVERAL = re.compile(
     r"(?:bool\()?(?:\w+\.)*(?:(?:is|use|using)_)?(?:ddp|dist|distributed|multi_gpu|multigpu)"
     r"(?:_(?:enabled|run|mode|training|is_on))?\)?|(?:\w+\.)*(?:world_size|num_processes|n_gpus?|num_gpus) > 1"
     r"|(?:torch\.)?(?:dist|distributed)\.is_initialized\(\)"
+    r"|(?:\w+\.)*_?(?:(?i:local_)?(?i:rank)) (?:!= -1|> -1|>= 0)"
 )
 """A test that holds where there are several ranks, and else nowhere."""
 
@@ -92,9 +93,9 @@ SEVERAL = re.compile(
 def _either(before: Heap, then: Heap, otherwise: Heap, test: Value) -> Heap:
     """Return the attributes of things after two branches: where they differ, either value."""
     merged = {**otherwise, **then}
-    if then == otherwise:
-        return merged
-    for key in merged:
+    changed = [key for key, value in then.items() if otherwise.get(key) is not value]
+    changed += [key for key in otherwise if key not in then]
+    for key in changed:
         first, second = then.get(key, before.get(key)), otherwise.get(key, before.get(key))
         if first is not None and second is not None and first is not second and first != second:
             merged[key] = _by_rank(one_of([first, second]), test)

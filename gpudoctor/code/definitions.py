@@ -59,6 +59,8 @@ class Files:
         self.roots = tuple(roots)
         self.names = names or {}
         self._found: dict[Path, File | None] = {}
+        self._imported: dict[tuple[str, Path], File | None] = {}
+        """What an import means, by its name and the folder of the file that holds it."""
         self._below: dict[Path, tuple[Path, ...]] = {}
         self.spelled: dict[Path, frozenset[str] | None] = {}
         """By the folders that were given: which words of `project` stand in their files; made when it is asked for."""
@@ -74,6 +76,7 @@ class Files:
             if file is not None:
                 vars(file).clear()
         self._found.clear()
+        self._imported.clear()
 
     def known(self, path: Path) -> "File | None":
         """Return a file that was taken in, or that another one imports; ``None`` for any other."""
@@ -95,6 +98,13 @@ class Files:
         It is looked for beside the file that imports it, and then in the folders above it up to a root. What lies
         beside an installed package is another library.
         """
+        folder = beside.parent
+        key = dotted, beside if folder.name in INSTALLED else folder
+        if key not in self._imported:
+            self._imported[key] = self._find(dotted, beside)
+        return self._imported[key]
+
+    def _find(self, dotted: str, beside: Path) -> "File | None":
         parts = dotted.split(".")
         if parts[0] in LIBRARIES:
             return None
@@ -172,6 +182,11 @@ class File:
         found: dict[str, ast.AST | str] = {}
         self._collect(self.source.tree.body, found)
         return found
+
+    @cached_property
+    def wraps(self) -> bool:
+        """Whether it may wrap a model anywhere."""
+        return "Parallel" in self.source.text
 
     @cached_property
     def stars(self) -> list[str]:

@@ -34,9 +34,10 @@ def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value
     if node is None:
         return UNKNOWN
     frame.program.step()
+    kind = type(node)
     if isinstance(node, ast.Call):
         return _call(frame, node, used=used)
-    handler = _HANDLERS.get(type(node))
+    handler = _HANDLERS.get(kind)
     if handler is None:
         return united(
             [evaluate(frame, child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)],

@@ -17,6 +17,29 @@ from gpudoctor.facts import (
 )
 
 
+def _limit(caller: Frame, function: Function) -> int:
+    """Return after which step a function of another file follows no calls any more.
+
+    The further the file is from where the program began, in calls that went from file to file, the less its parts
+    matter. So one that is long inside leaves steps for what the program itself does after it.
+    """
+    program = caller.program
+    if function.file is program.file or function.file is caller.file:
+        return caller.limit
+    most = MOST_ABROAD if caller.reached else MOST_ABROAD_UNCALLED
+    if program.steps > LATE:
+        most = most // 4 if program.steps <= VERY_LATE else 0
+    return min(caller.limit, program.steps + (most >> caller.abroad))
+
+
+MOST_ABROAD = 16_000
+"""Steps for a function of another file and all that it calls, half as many with each file further away."""
+MOST_ABROAD_UNCALLED = 4_000
+"""The same where nothing in the program comes to the call: the other file is looked at by itself as well."""
+LATE, VERY_LATE = 30_000, 50_000
+"""After how many steps of a program other files are given a quarter of that, and none."""
+
+
 def follow(
     caller: Frame,
     function: Function,
@@ -31,13 +54,17 @@ def follow(
     times = program.followed.get(name, 0)
     program.followed[name] = times + 1
     place = caller.place(node)
-    if times >= MOST_CALLS_OF_ONE or caller.depth >= DEEPEST or place in caller.stack:
+    limit = _limit(caller, function)
+    far = program.steps > limit and function.file is not program.file
+    deep = caller.depth >= DEEPEST or place in caller.stack
+    if times >= MOST_CALLS_OF_ONE or deep or far:
         for argument in (*positional, *keywords.values()):
             program.escape(argument.value)
         if positional or keywords or self_value:  # what it is called may still tell: is_master(args)
             return _by_name(function, positional or keywords)
         return program.answers.get(name, UNKNOWN)
     frame = Frame(program, function.file, function.name, caller)
+    frame.limit = limit
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(program.name_of(function))
     frame.self_value, frame.owner = self_value, function.owner

@@ -73,6 +73,20 @@ def named_in(frame: Frame, file: File, identifier: str) -> Value:
 
 def in_file(frame: Frame, file: File, identifier: str, depth: int = 0) -> Value | None:
     """Return what a file defines or imports under a name, ``None`` where it does neither."""
+    program = frame.program
+    known = program.meanings.get((file.name, identifier))
+    if known is None:
+        known = _in_file(frame, file, identifier, depth)
+        if known is not None and known.known in LASTING:
+            program.meanings[file.name, identifier] = known
+    return known
+
+
+LASTING = (Known.DEFINED, Known.SYMBOL)
+"""What a name of a file means whoever asks, and whenever."""
+
+
+def _in_file(frame: Frame, file: File, identifier: str, depth: int) -> Value | None:
     item = file.names.get(identifier)
     program = frame.program
     if item is None:
@@ -252,8 +266,15 @@ MOST_ANCESTORS = 24
 """How many classes one is taken to stand on: longer lines than any of the corpora has."""
 
 
-def ancestors(frame: Frame, item: Class) -> Iterator[Class]:
-    """Yield the classes of the script that one stands on, each once, in the order in which Python mostly asks them."""
+def ancestors(frame: Frame, item: Class) -> tuple[Class, ...]:
+    """Return the classes of the script that one stands on, each once, in the order in which Python mostly asks them."""
+    known = frame.program.ancestors.get(item.node)
+    if known is None:
+        known = frame.program.ancestors[item.node] = tuple(_ancestors(frame, item))
+    return known
+
+
+def _ancestors(frame: Frame, item: Class) -> Iterator[Class]:
     seen = {id(item.node)}
     waiting = [(item, base) for base in reversed(item.node.bases)]
     while waiting and len(seen) <= MOST_ANCESTORS:

@@ -55,6 +55,10 @@ class Program:
         """Defaults of the command line's options."""
         self.partials: dict[int, tuple[list[Argument], dict[str, Argument]]] = {}
         """What ``functools.partial`` holds ready for a function, by the call that made it."""
+        self.meanings: dict[tuple[str, str], Value] = {}
+        """What files define or import, by the file's name and the name there: of functions, classes and libraries."""
+        self.ancestors: dict[ast.ClassDef, tuple[Class, ...]] = {}
+        """The classes of the script that a class stands on, as far as it was asked."""
         self.methods: dict[str, list[Class]] | None = None
         """By the names of methods: the classes of the program's files that define them; made when first asked for."""
         self.by_method: dict[int, Value] = {}
@@ -163,8 +167,8 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "last_conditions",
-        "loops", "names", "outer", "owner", "program", "reached", "returned", "scope", "self_value", "settled",
+        "abroad", "base", "broken", "conditions", "contexts", "deferred", "depth", "file", "heaps", "last_conditions",
+        "limit", "loops", "names", "outer", "owner", "program", "reached", "returned", "scope", "self_value", "settled",
         "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
@@ -195,6 +199,10 @@ class Frame:
         self.contexts: tuple[str, ...] = caller.contexts if caller else ()
         self.stack: tuple[Place, ...] = caller.stack if caller else ()
         self.depth: int = caller.depth + 1 if caller else 0
+        self.abroad: int = caller.abroad + (file is not caller.file) if caller else 0
+        """How often the calls that lead here went from one file to another."""
+        self.limit: int = caller.limit if caller else MOST_STEPS
+        """After which step no call of another file's function is followed any more."""
         self.reached: bool = caller.reached if caller else True
         self.spawned: bool = caller.spawned if caller else False
         self.deferred: bool = caller.deferred if caller else False

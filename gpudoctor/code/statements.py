@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpudoctor.code.assignment import annotated, assign, assignment, augmented, delete
-from gpudoctor.code.branches import attempt, branch, match
+from gpudoctor.code.branches import SEVERAL, attempt, branch, match
 from gpudoctor.code.definitions import Class, Function, bound
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.loops import for_loop, while_loop
 from gpudoctor.code.names import symbol
 from gpudoctor.code.program import Frame
 from gpudoctor.code.unwrapping import is_wrapped
-from gpudoctor.facts import UNKNOWN, Known, Value
+from gpudoctor.facts import UNKNOWN, Argument, Known, Value
 
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort"})
@@ -150,7 +150,10 @@ def _shared(frame: Frame, node: ast.Global | ast.Nonlocal) -> None:
 
 
 def _assert(frame: Frame, node: ast.Assert) -> None:
-    evaluate(frame, node.test)
+    value = evaluate(frame, node.test)
+    if any(SEVERAL.fullmatch(test.text) and not test.negated for test in frame.conditions):
+        said = Argument(value, frame.place(node.test), frame.text(node.test))
+        frame.record("<asserted>", node, text=said.text, arguments={"test": said}, used=False)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], bool | None]] = {

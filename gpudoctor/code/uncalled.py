@@ -140,7 +140,7 @@ def _tells(method: Function) -> bool:
 
 def _wraps(method: Function) -> bool:
     """Return whether a method wraps a model: what others do with it comes later than that."""
-    if "Parallel" not in method.file.source.text:
+    if not method.file.wraps:
         return False
     return any(
         "Parallel" in (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))

@@ -61,6 +61,10 @@ class Script(Struct, frozen=True, kw_only=True):
     """The calls by full name, and by ``*.method``; made when it is first asked for, as sixty checks ask."""
     selected: dict[str, list[Call]] = {}
     """Calls that a function of these facts has chosen from all, by its name: several checks ask for the same ones."""
+    users: dict[int, list[Call]] = {}
+    """By the numbers of objects the calls that are given them, or are their methods; made when first asked for."""
+    answers: dict[str, bool] = {}
+    """What was asked of the whole program before, by the question: ten checks ask whether it is distributed."""
 
     def _by(self, key: str) -> list[Call]:
         if not self.index:
@@ -104,9 +108,13 @@ class Script(Struct, frozen=True, kw_only=True):
 
     def uses(self, thing: Thing) -> Iterator[Call]:
         """Yield the calls that are given an object, or are methods of it."""
-        for call in self.calls:
-            if thing.number in call.receiver.things or call.takes(thing):
-                yield call
+        if not self.users:
+            self.users[-1] = []
+            for call in self.calls:
+                given = [argument.value for argument in call.arguments.values()]
+                for number in {number for value in (call.receiver, *given) for number in value.things}:
+                    self.users.setdefault(number, []).append(call)
+        return iter(self.users.get(thing.number, ()))
 
     def made_by(self, thing: Thing) -> Call | None:
         """Return the call that made an object."""
@@ -135,6 +143,11 @@ class Script(Struct, frozen=True, kw_only=True):
     @property
     def distributed(self) -> bool:
         """Whether it trains with several processes by torch itself; a group that is made for one is none."""
+        if "distributed" not in self.answers:
+            self.answers["distributed"] = self._distributed()
+        return self.answers["distributed"]
+
+    def _distributed(self) -> bool:
         sizes = [c.value("world_size") for c in self.named("torch.distributed.init_process_group")]
         if sizes:
             return any(not (size.is_literal and size.literal == 1) for size in sizes)
@@ -152,7 +165,10 @@ class Script(Struct, frozen=True, kw_only=True):
         asked = made is not None and any(condition.kind == "if" for condition in made.conditions)
         if not asked or sampler.place.path == self.path or self.launched:
             return False
-        return not any(STARTS.search(call.method) for call in self.calls)
+        if "starts" not in self.answers:
+            methods = {call.method for call in self.calls}
+            self.answers["starts"] = any(STARTS.search(method) for method in methods)
+        return not self.answers["starts"]
 
     @property
     def launched(self) -> bool:

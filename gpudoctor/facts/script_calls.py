@@ -34,7 +34,8 @@ class Call(Struct, frozen=True, kw_only=True):
     ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<every nth>`` for one
     that takes every n-th item from the local rank on, ``<discarded>`` for a
     computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
-    ``<yield>`` where a generator hands over under a test,
+    ``<yield>`` where a generator hands over under a test, ``<asserted>`` for an assertion that holds where there are
+    several ranks,
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``
     where a wrapper's own attribute is read, ``<entry>.attribute.__get__`` where one of what a loaded file holds is."""
     place: Place

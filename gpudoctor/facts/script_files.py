@@ -81,10 +81,24 @@ def spawns_ranks(script: Script) -> bool:
 SPAWN = "torch.multiprocessing.spawn"
 
 
+def _ruled_out(script: Script, call: Call) -> bool:
+    """Return whether a call stands where an assertion for several ranks does not hold: ``assert not args.search``."""
+    for asserted in script.named("<asserted>"):
+        test = asserted.arguments["test"]
+        bare = test.text.removeprefix("not ")
+        said = [Condition(test.place, test.text, test.value)]
+        said += [Condition(test.place, bare, negated=True)] if bare != test.text else []
+        if any(
+            condition.excludes(one) for condition in call.conditions if condition.kind == "if" for one in said
+        ):
+            return True
+    return False
+
+
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
     never = call.reached and any(condition.never for condition in call.conditions)
-    if never or _looked_at_alone(script, call):
+    if never or _looked_at_alone(script, call) or _ruled_out(script, call):
         return False  # of what nobody calls, a default is what it may be given otherwise
     if call.spawned and spawns_ranks(script) and not any(other.name in MAKING for other in script.calls):
         return not any(_single(condition) for condition in call.conditions)  # who makes the group is not read

@@ -47,7 +47,7 @@ def wrapped_classes(script: Script, *kinds: str) -> Iterator[ModuleClass]:
 def moves(script: Script, thing: Thing) -> list[Call]:
     """Return the calls that put a model onto a device, in their order."""
     found = []
-    for call in script.calls:
+    for call in script.uses(thing):
         if call.method in PLACING and thing.number in call.receiver.things:
             given = call.arguments.get("device")
             if call.method == "cuda" or call.starred or (given is not None and "dtype" not in given.text):

@@ -170,6 +170,50 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from parts import run_once
+
+LOCAL_RANK = int(os.getenv("LOCAL_RANK", -1))
+parser = argparse.ArgumentParser()
+parser.add_argument("--search", type=int, default=0)
+options = parser.parse_args()
+if LOCAL_RANK != -1:
+    assert not options.search, "a search has one process"
+    torch.cuda.set_device(LOCAL_RANK)
+    dist.init_process_group("nccl")
+if not options.search:
+    run_once(options)
+else:
+    for n in range(options.search):
+        with open("tried.csv", "a") as tried:
+            tried.write(f"{n}")
+if LOCAL_RANK != -1:
+    dist.destroy_process_group()
+""",
+    """
+import os
+from multiprocessing.pool import ThreadPool
+import numpy as np
+import torch
+import torch.distributed as dist
+from parts import numbers, place_of, train
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+
+def keep(n):
+    path = place_of(n)
+    np.save(path, numbers(n))
+
+with ThreadPool(8) as pool:
+    pool.map(keep, range(1000))
+train()
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp

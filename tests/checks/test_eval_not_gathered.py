@@ -92,6 +92,45 @@ FINE = [
 import os
 import torch
 import torch.distributed as dist
+from parts import Pictures, names
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+rank = int(os.environ["RANK"])
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+
+
+def build(names, place=-1, shuffle=False):
+    pictures = Pictures(names)
+    sampler = None if place == -1 else DistributedSampler(pictures, shuffle=shuffle)
+    return DataLoader(pictures, batch_size=8, sampler=sampler)
+
+
+@torch.no_grad()
+def score(model, loader=None):
+    loader = loader or build(names("held out"))
+    right = 0
+    for x, y in loader:
+        right += model(x.cuda()).argmax(1).eq(y.cuda()).sum().item()
+    print(right / 100)
+
+
+model = DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, y in build(names("train"), rank):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+if rank == 0:
+    score(model.module)
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 import torchmetrics
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler

@@ -1025,6 +1025,23 @@ def test_the_wrong_line_is_found(tmp_path, name):
     assert looked_at(tmp_path, written) == {expected}
 
 
+def test_what_another_file_does_at_length_leaves_steps_for_what_comes_after_it(tmp_path):
+    """A library that prepares much is not followed to its end; the program that calls it is."""
+    body = "    x = torch.zeros(1)\n" * 1_500
+    parts = "".join(f"def part_{n}():\n{body}\n" for n in range(60))
+    calls = "".join(f"    part_{n}()\n" for n in range(60))
+    (tmp_path / "library.py").write_text(f"import torch\n{parts}def prepare():\n{calls}")
+    (tmp_path / "train.py").write_text(
+        "import torch, torch.distributed as dist\nfrom library import prepare\n\nprepare()\n"
+        'dist.init_process_group("gloo")\nif dist.get_rank() == 0:\n    dist.barrier()\n'
+        "dist.destroy_process_group()\n"
+    )
+    paths = {tmp_path / name: name for name in ("train.py", "library.py")}
+    seen = Examiner(paths, CHECKS, (tmp_path,)).file(tmp_path / "train.py")
+    assert seen.partly == []
+    assert "collective-in-branch" in {finding.id for finding in seen.findings}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_mended_is_fine(tmp_path, name):
     written, _ = files(PROGRAMS[name], mended=True)
