@@ -13,11 +13,13 @@ from gpudoctor.logs.ending import ended, ended_by
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.judgement import only_followed
 from gpudoctor.logs.last_words import said_why
+from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.middle import middle
 from gpudoctor.logs.names import named
 from gpudoctor.logs.own_source import beside_source
+from gpudoctor.logs.own_variables import beside_variables
 from gpudoctor.logs.raised import own_lines
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
@@ -140,7 +142,10 @@ def explain_run(
     registry = Registry.of(checks)
     lines = read_text(output, f"output of {run.name}")
     report = explain_lines(lines + ended_by(run, lines), registry, total=len(lines), run=run)
-    return beside_source(report, registry, scripts)
+    report = beside_source(report, registry, scripts)
+    # A launcher gives its ranks variables of its own.
+    direct = run.name.startswith("python") and launched(lines).launcher is None
+    return beside_variables(report, registry) if direct else report
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:
