@@ -124,12 +124,12 @@ check = Check(
             'python -c "import <module>; print(<module>.__file__)"; echo "$PYTHONPATH"',
         ),
         Fix(
-            "See which file is imported, from the folder of the script: it must not be one of yours",
-            'python -c "import torch, random; print(torch.__file__, random.__file__)"',
-        ),
-        Fix(
             "Give your file or folder another name, and remove what was compiled of it",
             "mv -n <module>.py my_<module>.py && rm -f __pycache__/<module>.*.pyc",
+        ),
+        Fix(
+            "See which file is imported, from the folder of the script: it must not be one of yours",
+            'python -c "import torch, random; print(torch.__file__, random.__file__)"',
         ),
         Fix(
             "Where a folder on PYTHONPATH holds it: start without that folder, and install what you need from it",

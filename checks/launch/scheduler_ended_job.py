@@ -25,11 +25,57 @@ CANCELLED with the number of the user who did it.
 - [Slurm: preemption](https://slurm.schedmd.com/preempt.html): what becomes of a job that must give way
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.wordings import SOMEBODY
 
 # Here a rank had failed, and the launcher then told the others to end.
 OTHER = r"Exited with exit code|Child process with PID|Traceback \(most|exitcode *: [1-9]"
+
+# Words of schedulers for what the job's time ended by, for what was taken from it, and for a machine that failed.
+LIMIT = re.compile(
+    r"time[ -]?limit|time-?out|timed[ -]?out|wall|deadline|RUNLIMIT|CPULIMIT|XCPU|MaxRuntime", re.I
+)
+TAKEN = re.compile(r"pre-?empt|evict|spot instance|OWNER", re.I)
+BROKEN = re.compile(r"node[ _]?fail|boot_fail|memory error|stepd|node \d+ \(", re.I)
+
+SEE = Fix(
+    "See who or what ended it",
+    "sacct -j JOBID --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList",
+)
+MORE = Fix(
+    "At the time limit: ask for more time, as far as the partition allows (`sinfo -o '%P %l'`)",
+    "sbatch --time=24:00:00 job.sh",
+)
+SAVE = Fix(
+    "Save regularly, and go on from the last checkpoint at the start",
+    "if rank == 0 and step % 500 == 0:\n    save_checkpoint(step)",
+    Kind.EDIT,
+)
+REQUEUE = Fix(
+    "After preemption or a node's failure: let Slurm start the job again (this does not cover the time limit)",
+    "sbatch --requeue job.sh",
+)
+AGAIN = Fix(
+    "At the time limit: have the batch script, not the ranks, told two minutes before, and put the job back into the "
+    "queue; torchrun itself would die of USR1",
+    "#SBATCH --signal=B:USR1@120 --requeue\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\n"
+    "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py &\nwait",
+    Kind.EDIT,
+)
+OUTLIVE = Fix(
+    "Where the terminal or ssh that it hung on was closed: start it so that it outlives that; nohup does not do, since "
+    "torchrun handles this signal itself",
+    "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
+    proof="setsid",
+)
+LEAVE_OUT = Fix(
+    "After a node failure: leave the node out, and tell its administrator", "sbatch --exclude=NODE job.sh"
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -79,47 +125,28 @@ check = Check(
         r"timeout: sending (?P<reason>signal TERM) to command",
         r"^[\w.+-]+ died with <Signals\.(?P<reason>SIGTERM|SIGHUP|SIGXCPU)",
     ],
-    message="the job[ <job>] was ended from outside[ on <host>][: <reason>]",
     follows=["nccl-timeout", "rank-desync"],
-    fixes=[
-        Fix(
-            "The terminal or ssh that it hung on was closed (signal <hangup>): start it so that it outlives that; nohup does "
-            "not do, since torchrun handles this signal itself",
-            "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
-            proof="setsid",
-        ),
-        Fix(
-            "See who or what ended it",
-            "sacct -j <job> --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList",
-        ),
-        Fix(
-            "At the time limit: ask for more time, as far as the partition allows (`sinfo -o '%P %l'`)",
-            "sbatch --time=24:00:00 job.sh",
-        ),
-        Fix(
-            "Save regularly, and go on from the last checkpoint at the start",
-            "if rank == 0 and step % 500 == 0:\n    save_checkpoint(step)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "After preemption or a node's failure: let Slurm start the job again (this does not cover the time limit)",
-            "sbatch --requeue job.sh",
-        ),
-        Fix(
-            "At the time limit: have the batch script, not the ranks, told two minutes before, and put the job back into the "
-            "queue; torchrun itself would die of USR1",
-            "#SBATCH --signal=B:USR1@120 --requeue\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\n"
-            "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py &\nwait",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Without a scheduler: outlive the terminal; nohup does not do, since torchrun handles its signal itself",
-            "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
-            proof="setsid",
-        ),
-        Fix(
-            "After a node failure: leave the node out, and tell its administrator",
-            "sbatch --exclude=<host> job.sh",
-        ),
-    ],
+    fixes=[SEE, MORE, SAVE, REQUEUE, AGAIN, OUTLIVE, LEAVE_OUT],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what ended it, and give first what helps against that."""
+    seen = sighting.groups
+    job = f" {seen['job']}" if "job" in seen else ""
+    host = f" on {seen['host']}" if "host" in seen else ""
+    reason = seen.get("reason", "").strip()
+    said = f"the job{job} was ended from outside{host}" + (f": {reason}" if reason else "")
+    see = replace(SEE, command=SEE.command.replace("JOBID", seen.get("job", "JOBID")))
+    away = replace(LEAVE_OUT, command=LEAVE_OUT.command.replace("NODE", seen.get("host", "NODE")))
+    fixes = [see, SAVE, MORE, OUTLIVE]
+    if "hangup" in seen:
+        fixes = [OUTLIVE, SAVE]
+    elif LIMIT.search(reason):
+        fixes = [MORE, AGAIN, SAVE]
+    elif TAKEN.search(reason):
+        fixes = [REQUEUE, SAVE, see]
+    elif BROKEN.search(reason):
+        fixes = [away, REQUEUE, SAVE]
+    yield check.found(said, fixes=fixes)

@@ -26,10 +26,46 @@ failed: Requested node configuration is not available", or for ever "step creati
 - [DLA-Future#337](https://github.com/eth-cscs/DLA-Future/issues/337): several steps in a job, no memory for the next
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
 
 # GPUs that Slurm does not know are slurm-gres.
 REASON = r"(?P<reason>(?!Invalid (?:generic resource|Trackable RES|GRES)|Requested GRES)\S.{0,100}?) *(?:$|`)"
+
+OVERLAP = Fix(
+    "In an allocation that a step holds already: share with it",
+    "srun --overlap --ntasks=1 nvidia-smi -L",
+    proof="--overlap --ntasks=1",
+)
+CPUS = Fix("Hand the CPUs that sbatch got on to srun", "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
+EXACT = Fix(
+    "Name what each of several steps gets",
+    "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
+)
+DROP = Fix(
+    "Drop what an outer job left in the environment",
+    "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND",
+)
+OFFER = Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'")
+CONTAINER = Fix(
+    "Read the lines of pyxis and enroot above: mostly the image's name is wrong, it may not be fetched here, or a folder "
+    "that is to be mounted is missing"
+)
+PROGRAM = Fix(
+    "See where that node looks, and what it finds", "srun --ntasks=1 sh -c 'hostname; pwd; echo $PATH'"
+)
+
+# What Slurm says, and what helps against it; of the rest all is offered.
+BY_REASON = [
+    (re.compile(r"pyxis|spank"), [CONTAINER]),
+    (re.compile(r"No such file or directory|Permission denied|Exec format|[Ee]xecve"), [PROGRAM]),
+    (re.compile(r"mutually exclusive|two different environment|CPU binding outside"), [DROP, CPUS]),
+    (re.compile(r"nodes are busy"), [OVERLAP, EXACT]),
+    (re.compile(r"More processors requested|used without"), [CPUS, EXACT, OVERLAP]),
+    (re.compile(r"node configuration|[Pp]artition|[Aa]ccount|QOS|time limit|[Nn]ode count"), [OFFER]),
+]
 
 check = Check(
     severity=Severity.ERROR,
@@ -52,26 +88,17 @@ check = Check(
         rf"salloc: error: Job submit/allocate failed: {REASON}",
         r"slurmstepd(?:-[\w.-]{1,64})?: error: (?P<reason>pyxis: couldn't start container|spank: required plugin \S{1,60} task_init\(\) failed)",
     ],
-    message="Slurm did not start the program[ of job <job>][ on <host>]: <reason>",
     follows=["scheduler-ended-job"],
-    fixes=[
-        Fix(
-            "In an allocation that a step holds already: share with it",
-            "srun --overlap --ntasks=1 nvidia-smi -L",
-            proof="--overlap --ntasks=1",
-        ),
-        Fix(
-            "Hand the CPUs that sbatch got on to srun",
-            "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK",
-        ),
-        Fix(
-            "Name what each of several steps gets",
-            "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
-        ),
-        Fix(
-            "Drop what an outer job left in the environment",
-            "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND",
-        ),
-        Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'"),
-    ],
+    fixes=[OVERLAP, CPUS, EXACT, DROP, OFFER],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say why it was refused, and give first what helps against that."""
+    seen = sighting.groups
+    job = f" of job {seen['job']}" if "job" in seen else ""
+    host = f" on {seen['host']}" if "host" in seen else ""
+    reason = seen["reason"].strip()
+    fixes = next((fixes for words, fixes in BY_REASON if words.search(reason)), None)
+    yield check.found(f"Slurm did not start the program{job}{host}: {reason}", fixes=fixes)
