@@ -30,7 +30,8 @@ _DENIED = re.compile(
 _WARNS = re.compile(r"NCCL WARN |(?:^|\s)[\w/]{1,60}\.(?:h|cu|cc):\d{1,5} WARN ")
 # what torch passes on of NCCL's last words, and NCCL's own lines of its networks
 _PASSED_ON = re.compile(
-    r"\bnccl(?:Internal|System|Remote|UnhandledCuda)Error: |\bNCCL error in: |\bNET/(?:IB|Socket) ?: ",
+    r"\bnccl(?:Internal|System|Remote|UnhandledCuda)Error: |\bNCCL error in: |\bNET/(?:IB|Socket) ?: "
+    r"|\bNET/Plugin ?: libnccl\S{1,60}: ",
     re.IGNORECASE,
 )
 # What the kernel killed in a job's control group, counted by Slurm; a node of Kubernetes that ran out of memory

@@ -25,7 +25,7 @@ the kernel's own words; `ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'` who wa
 import errno
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Folder, KernelLog, Storage
 
 # What a dead server or a dead program behind a mount gives.
@@ -50,6 +50,15 @@ KERNEL = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning for a slow one, and for one that training need not use",
+    symptoms=[
+        Symptom(r"\bnfs: server (?P<server>\S{1,80}) not responding", unless=r"nfs: server \S+ OK"),
+        r"\[Errno 116\] Stale file handle(?!: ['\"][^'\"]{1,300}\.lock)(?:: ['\"](?P<path>[^'\"]{1,300}))?",
+        r"(?:cannot access|cannot open|cannot stat) '?(?P<path>/[^' ]{1,200})'?: Stale (?:NFS )?file handle",
+        r"\[Errno 107\] Transport endpoint is not connected: ['\"](?P<path>/[^'\"]{1,300})",
+        r"(?:cannot access|cannot open|cannot stat) '?(?P<path>/[^' ]{1,200})'?: Transport endpoint is not connected",
+    ],
+    message="a network disk does not answer[: its server <server> is gone or overloaded][: <path>; its server, or the program "
+    "behind the mount, is gone]",
     fixes=[LOCAL, WAITS, FUSE, KERNEL, REMOUNT],
     no_reproduction="needs a server that does not answer",
 )

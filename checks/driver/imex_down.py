@@ -26,7 +26,7 @@ belong together: the same cluster UUID and clique.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, joined
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, joined
 from gpudoctor.facts import (
     Fabric,
     Gpus,
@@ -67,6 +67,12 @@ check = Check(
     symptoms=[
         r"MNNVL \(cliqueSize (?P<size>\d+)\) is available but not working on this system",
         r"cuMemExportToShareableHandle \(FABRIC\) failed",
+        r"nvidia-imex\.service: (?:Control process exited|Failed with result|Main process exited)",
+        Symptom(
+            r"\bnvidia-imex\.service - ",
+            near=r"nvidia-imex\.service - [^\n]*\n(?:[^\n]*\n){0,2}\s*Active: (?:failed|inactive)",
+        ),
+        r"\bnvidia-imex(?:\.service)? (?:says|is|was|shows?) (?:inactive|failed|dead|not running)\b",
     ],
     message="memory of GPUs cannot be shared with other nodes of the NVLink domain[ (of <size> GPUs)]: IMEX or its channel "
     "is missing",

@@ -54,7 +54,7 @@ check = Check(
         # lsmod, where something uses it
         Symptom(
             r"^nouveau +\d+ +[1-9]",
-            near=r"couldn't communicate with the NVIDIA driver|Found no NVIDIA driver|\bnvidia-smi`? (?:fails|does not|doesn't)\b",
+            near=r"couldn't communicate with the NVIDIA driver|Unable to load the kernel module 'nvidia|could not insert 'nvidia|Found no NVIDIA driver|\bnvidia-smi`? (?:fails|does not|doesn't)\b",
         ),
     ],
     message="nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",

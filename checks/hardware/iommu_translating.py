@@ -33,6 +33,9 @@ TRANSLATING = ("DMA", "DMA-FQ")
 check = Check(
     severity=Severity.WARNING,
     otherwise="an error where the kernel log has faults of the IOMMU",
+    symptoms=[r"NCCL WARN Missing \W{0,2}iommu=pt\W{0,2} from kernel command line"],  # RCCL
+    message="the kernel was started without iommu=pt, as RCCL says: an IOMMU that translates what GPUs send to each other "
+    "makes that slow, and on some machines it hangs or arrives wrong",
     fixes=[
         Fix(
             "Prove that the data arrives: this must print tensor(True)",

@@ -58,6 +58,7 @@ check = Check(
             r"|No eligible providers|Only EFA provider).{0,160})"
         ),
         r"(?P<network>libnccl-(?:net|tuner)[\w.-]*): (?P<reason>undefined symbol: \w+)",
+        r"(?P<network>libnccl-(?:net|tuner)[\w.-]*): (?P<reason>\S{1,200}: version \W?\w[\w.]{2,40}\W? not found)",
         r"(?:Error: |NCCL WARN )network (?P<network>\w[\w /.-]{0,40}) (?P<reason>not found)\.",
         r"Failed to initialize any NET plugin",
         r"External network plugin (?P<network>\S{1,80}) is (?P<reason>unsupported)",

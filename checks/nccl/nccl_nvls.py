@@ -33,6 +33,7 @@ OTHERS = r"(?!.{0,200}(?:same NVML device|illegal memory|unspecified launch|ECC 
 
 check = Check(
     severity=Severity.ERROR,
+    machine=True,
     symptoms=[
         rf"nvls\w*\.cc:\d+(?: \(\w+\))? NCCL WARN {OTHERS}(?:Cuda failure (?:\d+ )?'(?P<reason>[^']{{3,80}})'|(?!Cuda failure|Failed to bind|Failed to multicast))",
         r"Failed to bind NVLink SHARP \(NVLS\) Multicast memory(?: of size (?P<size>\d+))?(?: ?: ?CUDA error \d+ '(?P<reason>[^']{3,80})')?",

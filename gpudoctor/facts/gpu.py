@@ -172,7 +172,14 @@ class Gpu(Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> bool:
         """Whether a value of its own is known where nothing names it: DCGM and excerpts have a number alone."""
-        known = self.remapped_rows is not None or self.persistence is not None or bool(self.processes)
+        own = (
+            self.remapped_rows,
+            self.persistence,
+            self.power_limit_watts,
+            self.throttle_reasons,
+            self.ecc_uncorrected,
+        )
+        known = any(value is not None for value in own) or bool(self.processes)
         return known and not (self.gone or self.errors or self.handle_code)
 
     @property

@@ -24,6 +24,13 @@ EXAMPLES = {
         "NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX configuration "
         "(nvidia-imex-ctl -N). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
     ): MESSAGE.format(" (of 8 GPUs)"),
+    (
+        "nvidia-imex.service - NVIDIA IMEX service\n"
+        "     Loaded: loaded (/usr/lib/systemd/system/nvidia-imex.service; enabled)\n"
+        "     Active: failed (Result: exit-code) since Mon"
+    ): MESSAGE.format(""),
+    "nvidia-imex.service: Failed with result 'exit-code'.": MESSAGE.format(""),
+    "On both of them nvidia-imex is inactive": MESSAGE.format(""),
     "NCCL WARN MemManager: cuMemExportToShareableHandle (FABRIC) failed for ptr=0x7f00": MESSAGE.format(""),
 }
 NOT_THIS = ["NCCL INFO MNNVL busId 0x3b000 fabric UUID 0.0 cliqueId 0x0 state 3 healthMask 0x0"]

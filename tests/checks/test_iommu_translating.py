@@ -10,6 +10,13 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("iommu-translating")
+EXAMPLES = {
+    'node1:402:402 [0] NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!': (
+        "the kernel was started without iommu=pt, as RCCL says: an IOMMU that translates what GPUs send to each other makes "
+        "that slow, and on some machines it hangs or arrives wrong"
+    ),
+}
+NOT_THIS = ["BOOT_IMAGE=/boot/vmlinuz root=UUID=1 ro iommu=pt"]
 
 
 def run(**facts: object) -> tuple[Result, list[Finding]]:

@@ -10,6 +10,10 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 EXAMPLES = {
+    "NCCL INFO NET/Plugin: libnccl-net-ofi.so: /opt/lib/libibverbs.so.1: version `IBVERBS_1.99' not found (required by": (
+        "NCCL's network plug-in does not work here: libnccl-net-ofi.so: /opt/lib/libibverbs.so.1: version `IBVERBS_1.99' "
+        "not found"
+    ),
     "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument": (
         "NCCL's network plug-in does not work here: OFI: Creating new endpoint for domain 0x7f9b00 failed: "
         "Invalid argument"

@@ -13,6 +13,7 @@ CHECK = Registry().check("nouveau-bound")
 MESSAGE = "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA"
 EXAMPLES = {
     "nouveau              2306048  3\nand nvidia-smi fails": "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
+    "ERROR: Unable to load the kernel module 'nvidia.ko'.\nnouveau              2306048  1": "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
     (
         "[  530.504692] NVRM: The NVIDIA probe routine was not called for 1 device(s).\n"
         "[  530.504693] NVRM: This can occur when a driver such as:\nNVRM: nouveau, rivafb, nvidiafb or rivatv\n"

@@ -10,6 +10,21 @@ from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("storage-stalled")
+GONE = "a network disk does not answer: {}; its server, or the program behind the mount, is gone"
+EXAMPLES = {
+    "[ 812.1] nfs: server 10.0.0.9 not responding, still trying": (
+        "a network disk does not answer: its server 10.0.0.9 is gone or overloaded"
+    ),
+    "OSError: [Errno 116] Stale file handle: '/data/a.tar'": GONE.format("/data/a.tar"),
+    "ls: cannot access '/data': Stale file handle": GONE.format("/data"),
+    "OSError: [Errno 107] Transport endpoint is not connected: '/mnt/bucket'": GONE.format("/mnt/bucket"),
+    "ls: cannot access '/mnt/bucket': Transport endpoint is not connected": GONE.format("/mnt/bucket"),
+}
+NOT_THIS = [
+    "OSError: [Errno 107] Transport endpoint is not connected",
+    "[ 812.1] nfs: server 10.0.0.9 not responding, still trying\n[ 815.1] nfs: server 10.0.0.9 OK",
+    "OSError: [Errno 116] Stale file handle: '/home/u/.cache/huggingface/a.lock'",
+]
 
 
 def run(**facts):

@@ -578,3 +578,9 @@ def test_a_section_that_was_cut_out(facts_of):
     assert gpu.reset_required
     whole = QUERY.format(count=1, reset="No", action="None")
     assert [gpu.pci_address for gpu in facts_of(text + whole)["gpus"].devices] == ["0000:18:00.0"]
+
+
+def test_rows_of_a_power_limit_that_were_cut_out(facts_of):
+    rows = "NVIDIA\n\tCurrent Power Limit   : 60.00 W\n\tDefault Power Limit   : 75.00 W\n"
+    [gpu] = facts_of(rows)["gpus"].read
+    assert (gpu.power_limit_watts, gpu.power_limit_default_watts) == (60.0, 75.0)

@@ -38,6 +38,8 @@ _ALONE = frozenset(
     )
 )
 """Sections that people cut out of the log of the one GPU that it is about."""  # fmt: skip
+_ROWS = ("Current Power Limit", "Enforced Power Limit", "Default Power Limit", "Max Power Limit")
+"""Rows of ``GPU Power Readings`` that say what they are of by their names alone."""
 _PROCESS = ("process_id", "type", "name", "used_gpu_memory")
 _MOST = 64
 
@@ -54,6 +56,9 @@ def read(lines: Iterable[str]) -> Table:
             inside = True
         elif line in _ALONE and not found and not inside:
             inside = True
+            found.append(Readings())
+        elif line.startswith(_ROWS) and not found and not inside and _FIELD.match(line):
+            inside, section = True, "gpu_power_readings"
             found.append(Readings())
         if not inside:
             continue
