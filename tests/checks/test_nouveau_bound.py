@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Host, Pci, PciDevice, Torch
 from gpudoctor.guard import examine
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
@@ -13,7 +14,6 @@ CHECK = Registry().check("nouveau-bound")
 MESSAGE = "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA"
 EXAMPLES = {
     "nouveau              2306048  3\nand nvidia-smi fails": "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
-    "ERROR: Unable to load the kernel module 'nvidia.ko'.\nnouveau              2306048  1": "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
     (
         "[  530.504692] NVRM: The NVIDIA probe routine was not called for 1 device(s).\n"
         "[  530.504693] NVRM: This can occur when a driver such as:\nNVRM: nouveau, rivafb, nvidiafb or rivatv\n"
@@ -72,3 +72,9 @@ def test_passed():
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+def test_nouveau_in_use_where_the_installer_could_not_load_its_module():
+    failed = "ERROR: Unable to load the kernel module 'nvidia.ko'."
+    assert matches(f"{failed}\nnouveau              2306048  1", [CHECK])
+    assert not matches(f"{failed}\nnouveau              2306048  0", [CHECK])
