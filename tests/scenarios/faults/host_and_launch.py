@@ -228,6 +228,7 @@ FAULTS = [
         "workstation-4090",
         variables(OMP_NUM_THREADS="256"),
         "omp-threads",
+        note=True,  # one process: MKL starts no more threads than there are processors
         says="24 processors",
     ),
     Fault("omp-zero", "laptop-without-gpu", variables(OMP_NUM_THREADS="0"), "omp-threads"),
