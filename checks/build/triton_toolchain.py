@@ -110,13 +110,13 @@ check = Check(
         Fix("On a cluster: load a compiler in the job, too", "module load gcc"),
         Fix("For Triton: install it", "python -m pip install --upgrade triton"),
         Fix(
+            "For -lcuda: name the folder of the driver's library, in which ldconfig made the link libcuda.so",
+            "export TRITON_LIBCUDA_PATH=FOLDER LIBRARY_PATH=FOLDER:$LIBRARY_PATH",
+        ),
+        Fix(
             "Install compiler and headers (on Debian and Ubuntu), in the image or on the node",
             "sudo apt install build-essential python3-dev",
             Kind.ADMIN,
-        ),
-        Fix(
-            "For -lcuda: name the folder of the driver's library, in which ldconfig made the link libcuda.so",
-            "export TRITON_LIBCUDA_PATH=FOLDER LIBRARY_PATH=FOLDER:$LIBRARY_PATH",
         ),
         Fix(
             "Do without torch.compile, which costs its speed",

@@ -78,7 +78,10 @@ def environment(storage: Storage, kernel_log: KernelLog | None) -> Iterator[Find
         what = f"{_use(folder)} {folder.path}" + (f" ({folder.kind})" if folder.kind else "")
         slow = not folder.stalled and folder.error is None
         severity = Severity.ERROR if used and not slow else Severity.WARNING
-        yield check.found(f"{what} {words}", severity=severity, evidence=_evidence(kernel_log))
+        # whoever started the program behind a FUSE mount may take it off again
+        own = folder.error_code == errno.ENOTCONN or folder.kind.startswith("fuse")
+        fixes = [FUSE, LOCAL, WAITS] if own else [LOCAL, WAITS, KERNEL, REMOUNT]
+        yield check.found(f"{what} {words}", severity=severity, evidence=_evidence(kernel_log), fixes=fixes)
     if not told:
         yield from _kernel(kernel_log)
 

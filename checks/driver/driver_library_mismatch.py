@@ -67,6 +67,10 @@ check = Check(
             "On a cluster: leave this node out, and send the administrators its name and both versions",
             "sbatch --exclude=NODE job.sh",
         ),
+        Fix(
+            "In a container: take the driver's libraries out of the image, and create it again after an upgrade",
+            "docker run --gpus all IMAGE",
+        ),
         Fix("Restart the machine, which loads the module of the libraries", "sudo reboot", Kind.ADMIN),
         Fix(
             "Or load it without a restart, once nothing uses a GPU (sudo lsof /dev/nvidia*); NVSwitch systems need their "
@@ -75,10 +79,6 @@ check = Check(
             "sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia; "
             "sudo systemctl start nvidia-persistenced nvidia-fabricmanager nvidia-dcgm",
             Kind.ADMIN,
-        ),
-        Fix(
-            "In a container: take the driver's libraries out of the image, and create it again after an upgrade",
-            "docker run --gpus all IMAGE",
         ),
         Fix(
             "Keep upgrades from doing it again",

@@ -70,14 +70,14 @@ check = Check(
             "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
-            "See whether the kernel ended that rank, or its GPU failed",
-            "sudo dmesg -T | grep -iE 'out of memory|killed process|xid|segfault'",
-            Kind.ADMIN,
-        ),
-        Fix(
             "Let no rank leave before the others have finished: after the training, not in a finally",
             "dist.barrier()\ndist.destroy_process_group()",
             Kind.EDIT,
+        ),
+        Fix(
+            "See whether the kernel ended that rank, or its GPU failed",
+            "sudo dmesg -T | grep -iE 'out of memory|killed process|xid|segfault'",
+            Kind.ADMIN,
         ),
         Fix(
             "Where a firewall drops idle connections: let the kernel keep them alive",

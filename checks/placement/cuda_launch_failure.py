@@ -69,16 +69,16 @@ check = Check(
             "sbatch --exclude=NODE job.sh",
         ),
         Fix(
-            "See whether the driver blames the program or the GPU; without root, ask the administrators for these lines",
-            "sudo dmesg -T | grep -i xid",
-            Kind.ADMIN,
-        ),
-        Fix(
             "Give the operation memory of its own instead of a slice", "x = x.contiguous().clone()", Kind.EDIT
         ),
         Fix(
             "Build the extension again for this GPU",
             "python -m pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
+        ),
+        Fix(
+            "See whether the driver blames the program or the GPU; without root, ask the administrators for these lines",
+            "sudo dmesg -T | grep -i xid",
+            Kind.ADMIN,
         ),
         Fix(
             "Do without compiled kernels; slower, and it shows whether they are the fault",

@@ -39,6 +39,7 @@ def test_stalled():
     _, [finding] = run(storage=storage(use="home", path="/home/u", mount="/home", kind="nfs4", stalled=True))
     assert finding.severity is Severity.ERROR
     assert finding.message.startswith("the home /home/u (nfs4) did not answer in 4 s")
+    assert not any("fusermount" in fix.command for fix in finding.fixes)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,7 @@ def test_dead(code, error):
     )
     assert finding.severity is Severity.WARNING
     assert error in finding.message
+    assert "fusermount" in finding.fixes[0].command
 
 
 def test_slow():
