@@ -34,8 +34,14 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import NO_GRADIENTS, Call, Script
+from gpudoctor.facts import NO_GRADIENTS, Call, Script, Thing
 
+EARLIER = Fix(
+    "A value of an earlier step: cut it off from its graph; a sum of losses begins anew after each backward()",
+    "hidden = hidden.detach()\noutput, hidden = model(x, hidden)\nloss = loss + criterion(output, y)\n"
+    "loss.backward()\nloss = 0.0",
+    Kind.EDIT,
+)
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -52,12 +58,7 @@ check = Check(
             Kind.EDIT,
             proof="loss = loss_a + loss_b",
         ),
-        Fix(
-            "A value of an earlier step: cut it off from its graph; a sum of losses begins anew after each backward()",
-            "hidden = hidden.detach()\noutput, hidden = model(x, hidden)\nloss = loss + criterion(output, y)\n"
-            "loss.backward()\nloss = 0.0",
-            Kind.EDIT,
-        ),
+        EARLIER,
         Fix(
             "GAN: the discriminator's loss must not reach into the generator",
             "loss_d = criterion(D(real), ones) + criterion(D(fake.detach()), zeros)\nloss_d.backward()",
@@ -75,6 +76,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Two backward passes through one loss or one forward pass, of which the first frees the graph."""
+    yield from _carried(script)
     passes: dict[int, Call] = {}
     for call in script.methods("backward"):
         if call.name != "torch.Tensor.backward":
@@ -92,6 +94,36 @@ def code(script: Script) -> Iterator[Finding]:
                         location=call.place,
                     )
                     break
+
+
+def _carried(script: Script) -> Iterator[Finding]:
+    """Report a state that each pass of a loop computes from the last one's, and goes back through: an RNN's hidden state."""
+    for kept in script.named("<carried>"):
+        inside = [c for c in script.calls[: kept.number] if c.loops == kept.loops]
+        makers = [c for c in inside if c.place.line == kept.place.line and c.method == "__call__"]
+        made = makers[-1] if makers else None
+        model = made and script.thing(made.receiver, "model", "ddp", "dp", "compiled")
+        if made is None or not model or NO_GRADIENTS & {*made.contexts} or _cuts(script, model):
+            continue
+        for call in inside:
+            back = call.name == "torch.Tensor.backward" and not call.given("retain_graph")
+            if back and call.number > made.number and any(c is made for c in script.behind(call.receiver)):
+                yield check.found(
+                    f"{kept.text} comes from the last pass of the loop (line {made.place}), whose graph this freed: detach it "
+                    "from there",
+                    location=call.place,
+                    fixes=[EARLIER],
+                )
+                return
+
+
+def _cuts(script: Script, model: Thing) -> bool:
+    """Return whether a model may cut what it returns from its past itself: one that is not seen, or that detaches anything."""
+    kind = script.innermost(model).type
+    if kind.startswith("torch.nn."):
+        return False
+    own = any(item.name == kind and not item.dynamic for item in script.classes)
+    return not own or any(c.of_class(kind) and c.method in ("detach", "detach_") for c in script.calls)
 
 
 LEAF = re.compile(

@@ -19,11 +19,10 @@ world size. In a script that uses `mp.spawn`, the parent process has no group: w
 """
 
 import re
-import sys
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import MAY_SET_UP, Call, Script, made_nowhere
 
 check = Check(
     severity=Severity.ERROR,
@@ -94,77 +93,15 @@ def _never_called(script: Script, made: Call) -> Iterator[Finding]:
 
 def _made_nowhere(script: Script) -> Iterator[Finding]:
     """Report a main program that always wraps its model, and in which nothing makes a group, here or where it is not seen."""
-    away = any(_may_set_up(name) or OF_RANKS.search(name) for name in script.imports)
-    if script.frameworks or not script.complete or away or not _is_a_program(script):
-        return
-    for call in script.named(*WRAPPERS):
-        if not _always(call) or {"process_group", "device_mesh"} & {*call.arguments}:
-            continue
-        before = [c for c in script.calls[: call.number] if c.reached and c.name not in WRAPPERS]
-        unseen = [c.method for c in before if not _of_a_library(c)]
-        asked = any(_may_set_up(c.name) for c in before if "." in c.name and c.method != "__init__")
-        if asked or not all(map(OF_PARTS.search, unseen)):
-            return
+    for call, unseen in made_nowhere(script, WRAPPERS):
         yield check.found(
             f"{call.method} is made here, and nothing in this script makes a process group: torchrun makes none either",
             severity=Severity.WARNING if unseen else Severity.ERROR,
             location=call.place,
         )
-        return
-
-
-def _is_a_program(script: Script) -> bool:
-    """Return whether a file is started itself, and is no part of what another one has begun."""
-    return any(call.reached for call in script.methods("backward")) or any(
-        test.kind == "main" for call in script.calls for test in call.conditions
-    )
-
-
-def _always(call: Call) -> bool:
-    """Return whether a call happens in every run of the program, by what is seen."""
-    tests = {test.kind for test in call.conditions}
-    return (
-        call.reached
-        and not call.deferred
-        and not call.starred
-        and tests <= {"main"}
-        and "try" not in call.contexts
-    )
 
 
 WRAPPERS = ("torch.nn.parallel.DistributedDataParallel", "torch.distributed.fsdp.FullyShardedDataParallel")
-
-
-def _may_set_up(name: str) -> bool:
-    """Return whether what is called or imported under a name may make the process group."""
-    if name.partition(".")[0] in KNOWN:
-        return name.startswith("torch.") and OF_TORCH.search(name) is not None
-    return MAY_SET_UP.search(name.lower()) is not None or name.rpartition(".")[2] in (
-        "init",
-        "initialize",
-        "*",
-    )
-
-
-OF_TORCH = re.compile(r"init_(?:process|device|rpc)|\.testing\.|Join|elastic")
-"""What of torch makes a process group, or belongs to a program that has one."""
-KNOWN = {
-    *sys.stdlib_module_names,
-    *"torch torchvision torchaudio numpy scipy pandas matplotlib PIL cv2 tqdm transformers datasets".split(),
-}
-"""Libraries that make no process group when they are called."""
-
-
-def _of_a_library(call: Call) -> bool:
-    """Return whether a call is one of a builtin, of the script's own, of an object's method, or of a library that is known."""
-    first, dot, _ = call.name.partition(".")
-    return not dot or not first or bool(call.receiver.things) or first in KNOWN
-
-
-OF_RANKS = re.compile(r"rank|slurm|mpi\b|mpi4py|horovod|world|xla", re.I)
-"""What a file is called that may make the group when it is imported."""
-OF_PARTS = re.compile(r"model|net|data|loader|tokenizer", re.I)
-"""How functions are called that make a part of a training, and no process group."""
 
 
 def _set_up(script: Script) -> Call | None:
@@ -185,8 +122,6 @@ SETS_UP = re.compile(
     r"(?:setup|init|initiali[sz]e)(?:_(?:ddp|dist|distributed|process_groups?|distributed_mode))?|(?:ddp|dist|distributed)_(?:setup|init)"
 )
 """What a function is called that makes the process group and is told the rank."""
-MAY_SET_UP = re.compile(r"dist|ddp|setup|set_up|init_|launch|env|parallel|prepare|context|engine")
-"""Words in the names of functions that may make one."""
 
 
 def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:

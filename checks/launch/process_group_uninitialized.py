@@ -26,7 +26,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import NO_GRADIENTS, Call, Condition, Known, Script, joined
+from gpudoctor.facts import NO_GRADIENTS, Call, Condition, Known, Script, joined, made_nowhere
 
 check = Check(
     severity=Severity.ERROR,
@@ -73,7 +73,7 @@ def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
     found = list(_before_or_after(script)) or list(_in_the_next_round(script)) or list(_trained_after(script))
     found = found or list(_asked_for_the_setup(script))
-    yield from found or _made_nowhere(script)
+    yield from found or list(_made_nowhere(script)) or _asked_without_one(script)
     made = script.process_group or next(script.named("deepspeed.init_distributed"), None)
     if made is None or not made.reached or "try" in made.contexts:
         return
@@ -277,6 +277,24 @@ def _made_nowhere(script: Script) -> Iterator[Finding]:
             return
 
 
+def _asked_without_one(script: Script) -> Iterator[Finding]:
+    """Report a collective, or a question for the rank, in a main program in which nothing makes a group, seen or unseen."""
+    if next(script.named(*WRAPPERS), None) is not None:
+        return  # which ask for the group before all else
+    names = {call.name for call in script.calls if call.collective or call.name in NEEDING}
+    for call, unseen in made_nowhere(script, {name for name in names if name.count(".") == 2}):
+        yield check.found(
+            f"{call.text} needs the process group, and nothing in this script makes one: torchrun makes none either",
+            severity=Severity.WARNING if unseen else Severity.ERROR,
+            location=call.place,
+        )
+
+
+WRAPPERS = (
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.fsdp.fully_shard",
+)
 STARTING = (
     "dist",
     "init_process",

@@ -5,6 +5,7 @@ import ast
 from msgspec.structs import replace
 
 from gpudoctor.code.assignment import assign
+from gpudoctor.code.carried import carried
 from gpudoctor.code.definitions import nodes
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.iteration import iterated
@@ -21,10 +22,10 @@ def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     each = _by_name(node, over) or _one_by_one(frame, node, over)
     for element in each:
         assign(frame, node.target, element, quiet=True)
-        _body(frame, loop, node.body, frame.text(node.iter))
+        _body(frame, loop, node.body, frame.text(node.iter), node.target)
     if not each:
         _bind_elements(frame, node, over, loop.kind)
-        _body(frame, loop, node.body, frame.text(node.iter))
+        _body(frame, loop, node.body, frame.text(node.iter), node.target)
     frame.program.execute(frame, node.orelse)
 
 
@@ -148,12 +149,12 @@ def while_loop(frame: Frame, node: ast.While) -> None:
             *outside,
             Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind="while"),
         )
-    _body(frame, Loop(frame.place(node), kind, value, "", frame.scope), node.body, text)
+    _body(frame, Loop(frame.place(node), kind, value, "", frame.scope), node.body, text, node.test)
     frame.conditions = outside
     frame.program.execute(frame, node.orelse)
 
 
-def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
+def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str, head: ast.expr) -> None:
     """Go through a loop's body once; what it assigns may not be assigned where it runs no time."""
     loops, conditions, outer = frame.loops, frame.conditions, frame.broken
     frame.loops, frame.broken = (*loops, loop), []
@@ -164,6 +165,8 @@ def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
             frame.names[name] = replace(held, text=CHANGES)
     before = dict(frame.names)
     frame.program.execute(frame, body)
+    for name, statement in carried(body, head):
+        frame.record("<carried>", statement, text=name)
     for names in frame.broken:
         _rejoin(frame, before, names)
     frame.loops, frame.conditions, frame.broken = loops, conditions, outer

@@ -129,6 +129,7 @@ if TYPE_CHECKING:
         unused_wrappers,
         wrapper_in_use,
     )
+    from gpudoctor.facts.script_groups import MAY_SET_UP, made_nowhere
     from gpudoctor.facts.script_joined import forwards_of_unknown, joined, passed_through
     from gpudoctor.facts.script_left_bare import LeftBare, left_bare
     from gpudoctor.facts.script_models import (
@@ -236,6 +237,7 @@ NAMES = {
         "ONLY_ASKED called_first goes_back goes_past gradients_divided of_gradients of_numbers "
         "shares_gradients summed_tensor unused_wrappers wrapper_in_use"
     ),
+    "script_groups": "MAY_SET_UP made_nowhere",
     "script_joined": "forwards_of_unknown joined passed_through",
     "script_left_bare": "LeftBare left_bare",
     "script_models": (

@@ -35,7 +35,8 @@ class Call(Struct, frozen=True, kw_only=True):
     that takes every n-th item from the local rank on, ``<discarded>`` for a
     computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
     ``<yield>`` where a generator hands over under a test, ``<asserted>`` for an assertion that holds where there are
-    several ranks,
+    several ranks, ``<carried>`` for a name that a loop's body computes from itself and goes back through,
+    ``<kept>.tensor.__get__`` where a data set takes a sample from a tensor that it holds,
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``
     where a wrapper's own attribute is read, ``<entry>.attribute.__get__`` where one of what a loaded file holds is."""
     place: Place

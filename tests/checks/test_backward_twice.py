@@ -31,6 +31,49 @@ FLAGGED = [
     """
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from parts import ready, loader
+
+class Next(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(8, 16)
+        self.head = nn.Linear(16, 1)
+
+    def forward(self, x, state):
+        out, state = self.cell(x, state)
+        return self.head(out), state
+
+ready()
+model = DDP(Next())
+optimizer = torch.optim.Adam(model.parameters())
+h = c = torch.zeros(1, 4, 16)
+for x, y in loader:
+    out, (h, c) = model(x, (h, c))
+    loss = (out - y).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()  # <-
+    optimizer.step()
+""",
+    """
+import torch
+from torch import nn
+from parts import loader
+
+rnn = nn.GRU(8, 16)
+head = nn.Linear(16, 1)
+optimizer = torch.optim.Adam([*rnn.parameters(), *head.parameters()])
+hidden = torch.zeros(1, 4, 16)
+for x, y in loader:
+    optimizer.zero_grad()
+    out, hidden = rnn(x, hidden)
+    loss = nn.functional.mse_loss(head(out), y)
+    loss.backward()  # <-
+    optimizer.step()
+""",
+    """
+import torch
+from torch import nn
 from parts import loader, second
 
 model = nn.Linear(8, 1)
@@ -55,6 +98,36 @@ for x, y in loader:
     ),
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+from parts import loader, Recurrent
+
+rnn, head, seen = nn.GRU(8, 16), nn.Linear(16, 1), Recurrent()
+optimizer = torch.optim.Adam([*rnn.parameters(), *head.parameters()])
+hidden = torch.zeros(1, 4, 16)
+for x, y in loader:
+    optimizer.zero_grad()
+    out, hidden = rnn(x, hidden.detach())
+    nn.functional.mse_loss(head(out), y).backward()
+    optimizer.step()
+for x, y in loader:
+    hidden = torch.zeros(1, 4, 16)
+    for step in x:
+        out, hidden = rnn(step, hidden)
+    nn.functional.mse_loss(head(out), y).backward()
+for x, y in loader:
+    x = head(x)
+    nn.functional.mse_loss(x, y).backward()
+for x, y in loader:
+    out, hidden = seen(x, hidden)
+    nn.functional.mse_loss(out, y).backward()
+state = torch.zeros(1, 4, 16)
+for x, y in loader:
+    with torch.no_grad():
+        out, state = rnn(x, state)
+    nn.functional.mse_loss(head(out), y).backward()
+""",
     """
 import torch
 from parts import Net

@@ -24,6 +24,27 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import click
+import torch
+import torch.distributed as dist
+
+@click.command()
+@click.option("--steps", default=10)
+def train(steps):
+    net = torch.nn.Linear(4, 4)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(steps):
+        opt.zero_grad()
+        net(torch.ones(2, 4)).sum().backward()
+        for p in net.parameters():
+            dist.all_reduce(p.grad)  # <-
+            p.grad /= dist.get_world_size()
+        opt.step()
+
+if __name__ == "__main__":
+    train()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -233,6 +254,31 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def averaged(value):
+    # part of a library: who calls it has a group
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+if __name__ == "__main__":
+    value = torch.ones(3)
+    if dist.is_available() and dist.is_initialized():
+        value = averaged(value)
+    print(value)
+""",
+    """
+import torch
+import torch.distributed as dist
+from groups import begin  # of another file, which may make the group
+
+if __name__ == "__main__":
+    device = begin()
+    share = torch.ones(2, device=device) * dist.get_rank()
+    dist.all_reduce(share)
+""",
     """
 import os
 import torch
