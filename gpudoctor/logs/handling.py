@@ -189,12 +189,18 @@ class Handling(Restarts):
     def _aside(self, line: Line, place: int) -> bool:
         """Return whether a handler printed it, of something beside the training, right below the training's result."""
         raised = self.around(line, place)
-        if raised is None or not raised.caught or self.reported > place:
+        return raised is not None and raised.caught and self._perhaps_aside(line, place)
+
+    def _perhaps_aside(self, line: Line, place: int) -> bool:
+        """Return whether an exception tells of something beside the training, right below the training's result."""
+        raised = self.around(line, place)
+        if raised is None or self.reported > place:
             return False
         outermost = self.first_of_chain(raised)
-        texts = self.texts[line.name, line.who]
-        begin = bisect_left(texts, outermost.first, key=lambda row: row[0])
-        above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
+        # What names no rank may be of the program that started them all.
+        rows = self.lines[max(0, outermost.first - MANY) : outermost.first]
+        rows = [x for x in rows if x.name == line.name and (not line.who or x.who == line.who)]
+        above = [x.text[:400] for x in rows if x.text][-END:]
         told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
         if told and ASIDE.search(above[-1]):
             return True
@@ -242,14 +248,14 @@ class Handling(Restarts):
         return bool(said) and not ends and raised.message[:40] not in said and results
 
     def _behind_the_end(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed an exception when its process had come to a good end of its work."""
+        """Return whether a handler printed an exception, it seems, of what its process did when its work was done."""
         raised = self.around(line, place)
         if raised is None or raised.wrapper:
             return False
-        below = [one for one in self.raised if one.first > raised.last]
-        if len(same_begin(raised, below)) < len(below):
-            return False
-        return self._caught(raised) and not self._gave_up(line, place) and self._done_above(raised)
+        below = [one for one in self.raised if one.first > self.last_of_chain(raised).last]
+        fallen = len(same_begin(raised, below)) < len(below) or self._gave_up(line, place)
+        done = self._caught(raised) and (self._done_above(raised) or self._perhaps_aside(line, place))
+        return done and not fallen
 
     def _done_above(self, raised: Raised) -> bool:
         """Return whether the last that a process printed above an exception is a good end of its work.

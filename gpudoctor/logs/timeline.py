@@ -193,7 +193,7 @@ class Timeline(Telling):
         if self.in_thread(line, place) and not told:
             return "It ended a thread or a task, and not the process."
         if not told and self._behind_the_end(line, place):
-            return "It was caught, and the work was done by then: it may have been got over."
+            return "It was caught, it seems, and the work was done by then: it may have been got over."
         if not told and self._only_told(line, place) and not (self.asked and not self._results_below(place)):
             return (
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
