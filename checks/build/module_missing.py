@@ -26,6 +26,7 @@ Python. Where only one node's ranks say so, compare the environments of the node
 - [The module search path](https://docs.python.org/3/tutorial/modules.html#the-module-search-path): where `import` looks
 """
 
+import sys
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
@@ -96,13 +97,19 @@ BUILD_APEX = Fix(
     "has the command",
     source="https://github.com/NVIDIA/apex",
 )
-KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
+KNOWN = r"(?!encodings\b|torch['\".\s]|torch$|numpy\._core|flash_attn)"
 # Below torch.load it is a class that the file names: pickled-class-moved.
 UNPICKLING = (
     r"(?:torch[/\\]serialization\.py\"?, line \d+, in (?:find_class|_?load|_legacy_load)\b|unpickler\.load\(\)|find_class\(mod_name)"
     r"(?:[^\n]*\n){1,6}?[^\n]{0,80}(?:ModuleNotFound|Import)Error: No module named"
 )
 WHICH_PYTHON = Fix("See which Python the job runs", 'python -c "import sys; print(sys.executable, sys.path)"')
+STANDARD = sys.stdlib_module_names | {"asynchat", "asyncore", "cgi", "imp", "pipes", "smtpd", "telnetlib"}
+"""What no package brings: Python's own modules, those too that newer releases have dropped (docs.python.org, whatsnew)."""
+WHOLE_PYTHON = Fix(
+    "Take a Python that has it, such as uv's or conda's: one that was compiled here lacks what it found no headers for",
+    "uv venv --managed-python .venv && uv pip install torch",
+)
 OWN_FOLDER = Fix(
     "A folder of your own project: install the project once, or start in its folder",
     "python -m pip install --editable . || export PYTHONPATH=$PWD",
@@ -154,6 +161,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(
             f"{message_of(module)}: apex was installed without its CUDA extensions", fixes=[BUILD_APEX]
         )
+        return
+    if top in STANDARD and top not in PACKAGES:
+        why = "of Python's own library; this Python was built without it, or is one that has it no more"
+        yield check.found(f"{message_of(module)}, {why}", fixes=[WHOLE_PYTHON, WHICH_PYTHON])
         return
     package = PACKAGES.get(module) or PACKAGES.get(top) or top.replace("_", "-")
     message = message_of(module)

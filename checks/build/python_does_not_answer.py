@@ -39,7 +39,9 @@ NETWORK = Fix(
 FRESH = Fix(
     "Make a fresh environment on a local disk", "python3 -m venv /tmp/fresh && /tmp/fresh/bin/python -V"
 )
-HOME = Fix("No virtual or conda environment needs it: do without", "unset PYTHONHOME")
+HOME = Fix(
+    "No virtual or conda environment needs it: do without", "unset PYTHONHOME", proof="unset PYTHONHOME"
+)
 LEAVE_OUT = Fix(
     "Where a file system hangs: tell the administrators which, and leave this node out meanwhile",
     "sbatch --exclude=NODE job.sh",
@@ -47,8 +49,12 @@ LEAVE_OUT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    fixes=[LOOK, NETWORK, FRESH, LEAVE_OUT],
-    no_reproduction="nothing is printed that it could be known by",
+    symptoms=[
+        r"Fatal Python error: init_(?:fs_encoding|import_site|sys_streams)\b",
+        r"No module named ['\"]?encodings\b",
+    ],
+    message="Python does not find its own standard library: PYTHONHOME names another Python, or its files are gone",
+    fixes=[HOME, LOOK, NETWORK, FRESH, LEAVE_OUT],
 )
 
 

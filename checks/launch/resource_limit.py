@@ -62,8 +62,8 @@ SHARED = Fix(
 )
 
 check = Check(
-    severity=Severity.WARNING,
-    otherwise="an error in a log, and where torch alone needs more",
+    severity=Severity.ERROR,
+    otherwise="a warning in facts, where torch alone does not need more",
     symptoms=[
         # a shell, of SIGXFSZ and SIGXCPU: bash, dash, zsh, csh
         r"\b(?P<size>[Ff]ile ?size limit exceeded)",
@@ -102,14 +102,14 @@ def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
             continue
         message = f"a process may have {byte_size(limit.soft)} {what} (ulimit {option}), and {whose}"
         few = limit.soft < TORCH_ALONE
-        yield check.found(message, severity=Severity.ERROR if few else None)
+        yield check.found(message, severity=Severity.ERROR if few else Severity.WARNING)
     size = host.limits.get("fsize")
     if size is not None and size.soft is not None:
         message = (
             f"a process may write {byte_size(size.soft)} into a file (ulimit -f): a checkpoint that is larger is cut off, "
             'and torch.save ends in "unexpected pos" or "File too large"'
         )
-        yield check.found(message)
+        yield check.found(message, severity=Severity.WARNING)
     time = host.limits.get("cpu")
     if time is not None and time.soft is not None:
         shown = f"{time.soft / HOURS:.1f} hours" if time.soft >= HOURS else f"{time.soft} seconds"
@@ -117,7 +117,7 @@ def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
             f"a process may use {shown} of CPU time, that of its threads together (ulimit -t): then the kernel kills it "
             "without a word"
         )
-        yield check.found(message)
+        yield check.found(message, severity=Severity.WARNING)
 
 
 def _addresses(host: Host, gpus: Gpus | None) -> tuple[int, str]:

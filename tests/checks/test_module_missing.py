@@ -7,6 +7,14 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("module-missing")
 EXAMPLES = {
+    "ModuleNotFoundError: No module named '_lzma'": (
+        "the Python that ran has no module _lzma, of Python's own library; this Python was built without it, or is one that has "
+        "it no more"
+    ),
+    "ModuleNotFoundError: No module named 'imp'": (
+        "the Python that ran has no module imp, of Python's own library; this Python was built without it, or is one that has it "
+        "no more"
+    ),
     "ImportError: Unable to import required dependencies:\npytz: No module named 'pytz'": (
         "the Python that ran has no module pytz"
     ),
@@ -62,3 +70,10 @@ NOT_THIS = [
 def test_the_package_is_named_where_its_name_differs(module, command):
     (seen,) = matches(f"ModuleNotFoundError: No module named '{module}'", [CHECK])
     assert seen.finding.fixes[0].command == command
+
+
+def test_a_module_of_pythons_own_is_not_installed_by_pip():
+    (found,) = matches("ModuleNotFoundError: No module named '_ctypes'", [CHECK])
+    assert not any(
+        "pip install _ctypes" in fix.command or "-ctypes" in fix.command for fix in found.finding.fixes
+    )

@@ -8,6 +8,18 @@ from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("python-does-not-answer")
+MESSAGE = (
+    "Python does not find its own standard library: PYTHONHOME names another Python, or its files are gone"
+)
+EXAMPLES = {
+    "Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding": MESSAGE,
+    "ModuleNotFoundError: No module named 'encodings'": MESSAGE,
+    "ImportError: No module named encodings": MESSAGE,
+}
+NOT_THIS = [
+    "ModuleNotFoundError: No module named 'encodings_of_mine'",
+    "Fatal Python error: Segmentation fault",
+]
 
 
 def run(**facts):
