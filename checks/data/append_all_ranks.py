@@ -69,12 +69,14 @@ def code(script: Script) -> Iterator[Finding]:
         path = path or call.arguments.get("path_or_buf") or call.arguments.get("0")
         if call.method == "save_image":
             path = call.arguments.get("fp") or call.arguments.get("1")
-        if call.name.startswith("pathlib.Path."):
+        if call.name.startswith("pathlib.Path.") or call.method in OF_PATHS:
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call):
             continue
         again = _opened_again(script, call)
         if not of_several(script, call) and not (call.spawned and spawns_ranks(script)) and not again:
+            continue
+        if call.name in HANDLERS and _of_one_rank(script, call):
             continue
         of_sample = call.method in WRITERS and path.value.from_data
         shared = same_for_all(script, path.value, path.text) and not of_sample
@@ -98,7 +100,15 @@ def _opened_again(script: Script, call: Call) -> bool:
     return imported and not call.loops and bool(spawning) and spawns_ranks(script)
 
 
-WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez", "savefig", "save_image")
+def _of_one_rank(script: Script, handler: Call) -> bool:
+    """Return whether a logger, or its handler, lets through what one rank says alone: by a filter of the same function."""
+    return any(
+        call.scope == handler.scope and any(argument.value.by_rank for argument in call.arguments.values())
+        for call in script.methods("addFilter")
+    )
+
+
+WRITERS = ("to_csv", "write_text", "write_bytes", "savetxt", "save", "savez", "savefig", "save_image")
 """Methods, and functions of NumPy, that write a file that they are given the path of."""
 
 
@@ -115,6 +125,8 @@ def pickled(script: Script, opened: Call) -> str:
     )
 
 
+OF_PATHS = ("write_text", "write_bytes")
+"""Methods that a path alone has, whatever made it."""
 PICTURES = ("savefig", "save_image")
 """Methods that write a picture."""
 WRITING = ("write", "writelines", "writerow", "writerows")
@@ -139,11 +151,13 @@ def written(call: Call) -> str:
         return "a" if isinstance(call.value("0").literal, str) or call.value("0").items else ""
     if call.name == "logging.basicConfig":
         return "a" if call.given("filename") else ""
-    if call.method in WRITERS and (call.deferred or any(loop.kind != "epoch" for loop in call.loops)):
+    each = call.deferred and len(call.stack) == 1  # ``pool.map(write, names)``
+    if call.method in WRITERS and (each or any(loop.kind != "epoch" for loop in call.loops)):
         return ""  # a file for each sample
     if call.method in WRITERS:
         named = (
             call.name.startswith(("pathlib.Path.write", "numpy."))
+            or call.method in OF_PATHS
             or call.given("path_or_buf")
             or call.method in PICTURES
         )

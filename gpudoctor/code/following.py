@@ -8,6 +8,7 @@ from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.parameters import bind_parameters
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, either, mixed, one_of
 from gpudoctor.code.statements import execute
+from gpudoctor.code.unwrapping import without_wrapper
 from gpudoctor.facts import (
     UNKNOWN,
     Argument,
@@ -83,6 +84,7 @@ def follow(
         return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
     outcome = one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
     if len(frame.returned) > 1:
+        outcome = without_wrapper(frame, function.node, outcome)
         outcome = _called_after(function, outcome)
     if not outcome.things:
         program.answers[name] = outcome

@@ -2,7 +2,7 @@
 
 import ast
 
-from gpudoctor.code.definitions import Class
+from gpudoctor.code.definitions import Class, FunctionNode, nodes
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import Known, Value
 
@@ -66,4 +66,20 @@ def taken_out(frame: Frame, node: ast.If) -> None:
         frame.names[target.id] = one_of(bare)
 
 
-__all__ = ["is_wrapped", "taken_out"]
+def without_wrapper(frame: Frame, function: FunctionNode, returned: Value) -> Value:
+    """Return what a function returns that has ``return self.model.module`` on one way, and the model on another.
+
+    It takes the wrapper off where there is one, whatever test tells it so.
+    """
+    if not any(frame.program.kind(option) in PARALLEL for option in returned.possible()):
+        return returned
+    given = [node.value for node in nodes(function) if isinstance(node, ast.Return)]
+    inside = [part for part in given if isinstance(part, ast.Attribute) and part.attr in INSIDE]
+    outside = {ast.dump(part) for part in given if part is not None}
+    if not any(ast.dump(part.value) in outside for part in inside):
+        return returned
+    bare = [option for option in returned.possible() if frame.program.kind(option) not in PARALLEL]
+    return one_of(bare) if bare else returned
+
+
+__all__ = ["is_wrapped", "taken_out", "without_wrapper"]

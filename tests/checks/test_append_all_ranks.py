@@ -2,6 +2,29 @@
 
 FLAGGED = [
     """
+import os
+import fire
+import torch
+import torch.distributed as dist
+from parts import train
+
+class Course:
+    def __init__(self, place):
+        self.notes = place / "notes.json"
+
+    def keep(self, text):
+        self.notes.write_text(text)  # <-
+
+def main(place):
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+    Course(place).keep(train())
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    fire.Fire(main)
+""",
+    """
 import argparse
 import deepspeed
 from parts import Net, data
@@ -169,6 +192,26 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import logging
+import os
+import torch
+import torch.distributed as dist
+from parts import train
+
+def logger_of(rank, folder):
+    logger = logging.getLogger()
+    logger.addFilter(lambda record: rank == 0)
+    place = os.path.join(folder, "all.log")
+    handler = logging.FileHandler(place)
+    logger.addHandler(handler)
+    return logger
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+train(logger_of(rank=dist.get_rank(), folder="notes"))
+dist.destroy_process_group()
+""",
     """
 import argparse
 import os

@@ -381,6 +381,39 @@ net.eval()
 ]
 FINE = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.history = [0.0]
+        self.inner = torch.nn.Linear(2, 2)
+
+class Course:
+    def __init__(self, several):
+        self.several = several
+        self.sharded = "SHARDS" in os.environ
+        self.net = Net()
+        if self.several:
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+            dist.init_process_group("nccl")
+            self.net.cuda()
+            self.net = DistributedDataParallel(self.net, device_ids=[int(os.environ["LOCAL_RANK"])])
+
+    def bare(self):
+        if self.several and not self.sharded:
+            return self.net.module
+        return self.net
+
+    def told(self):
+        return dict(history=self.bare().history)
+
+print(Course("RANK" in os.environ).told())
+""",
+    """
 import argparse
 import torch
 from speakers import Recognizer  # of another file
