@@ -39,7 +39,7 @@ from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
 GOES_ON = re.compile(
-    r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU|kernel driver does not appear|no NVIDIA GPU device is present"
+    r"any nv files|[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU|kernel driver does not appear|no NVIDIA GPU device is present"
 )
 
 LOAD = Fix(
@@ -68,6 +68,7 @@ check = Check(
         r"(NVML|nvml)\S{0,40}:? .{0,40}[Dd]river [Nn]ot [Ll]oaded",
         r"Unable to determine the device handle for .{0,60}: Driver Not Loaded",
         r"NVMLError_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED",
+        r"Could not find any nv files on this host",  # apptainer
         r"The NVIDIA Driver was not detected",  # banner of NVIDIA's containers
         r"(ImportError|OSError): libcuda\.so\.1: cannot open shared object file",
         r"nvidia-container-cli: initialization error(?!:? *$|: +(?:nvml error: +(?:driver/library version|unknown error)|cuda error|driver (?:rpc )?error: timed out))",

@@ -11,11 +11,12 @@ missing.
 A process reaches the driver by files: `/dev/nvidiactl`, `/dev/nvidia-uvm` and one `/dev/nvidiaN` for each GPU. A setuid
 program, `nvidia-modprobe`, makes them when the first program asks for them; udev rules and the persistence daemon do it
 at boot. They are missing after a boot without either, in a container that was given some of them alone, and where
-`/dev` was mounted again. They may not be opened where the driver's options or a udev rule keep them for a group.
+`/dev` was mounted again. They may not be opened where the driver's options or a udev rule keep them for a group. AMD's
+`/dev/kfd` is always kept for one: `render`, and `video` on older systems.
 
 ## How to tell
 
-`ls -l /dev/nvidia*` lists them: `crw-rw-rw-` is usual. `id` shows the groups that you are in. In a container compare
+`ls -l /dev/nvidia*` lists them: `crw-rw-rw-` is usual; `ls -l /dev/kfd` shows AMD's and its group. `id` shows the groups that you are in. In a container compare
 with the host.
 
 ## See also
@@ -34,6 +35,7 @@ from gpudoctor import (
     Fix,
     Kind,
     Severity,
+    Sighting,
     Symptom,
     count,
     joined,
@@ -56,6 +58,12 @@ GROUP = Fix(
     Kind.ADMIN,
 )
 WHO = Fix("See who may open them", "ls -l /dev/nvidia*; id")
+AMD_WHO = Fix("See which group may open it, and yours", "ls -l /dev/kfd /dev/dri/render*; id")
+AMD_GROUP = Fix(
+    "Join the groups that own AMD's nodes, and log in again",
+    'sudo usermod --append --groups render,video "$USER"',
+    Kind.ADMIN,
+)
 LEAVE_OUT = Fix(
     "On a cluster: leave this node out, and send the administrators its name and that output",
     "sbatch --exclude=NODE job.sh",
@@ -68,12 +76,23 @@ check = Check(
             r"cannot access '?(?P<node>/dev/nvidia(?:-uvm|ctl|\d{1,2}))'?: No such file",
             near=r" /dev/nvidia(?:-uvm|ctl|\d{1,2})\b|couldn't communicate|\bCUDA\b|\bNVML\b",
         ),
+        r"Unable to open (?P<kfd>/dev/kfd) read-write: Permission denied",  # rocminfo
+        r"\bopen (?P<kfd>/dev/kfd): permission denied",
     ],
-    message="<node> is missing: CUDA cannot reach the driver through it",
     follows=["driver-not-loaded", "container-without-gpus"],
     fixes=[WHO, CONTAINER, LEAVE_OUT, MAKE, ALWAYS],
     no_reproduction="needs a GPU whose nodes were removed",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say which node it is, and what is wrong with it."""
+    if kfd := sighting.groups.get("kfd"):
+        message = f"this user may not open {kfd}: ROCm cannot reach the GPUs"
+        yield check.found(message, fixes=[AMD_WHO, AMD_GROUP])
+        return
+    yield check.found(f"{sighting.groups['node']} is missing: CUDA cannot reach the driver through it")
 
 
 @check.environment

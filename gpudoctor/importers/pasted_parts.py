@@ -213,7 +213,8 @@ class Parts:
 
     def _launch(self, found: Found) -> Launch | None:
         known = found.get("launch")
-        given = variables.exported(self.pieces) | variables.of_containers(self.pieces)
+        given = variables.hiding(self.pieces) | variables.exported(self.pieces)
+        given |= variables.of_containers(self.pieces)
         more = Launch.of(given | variables.read(self.pieces))
         if not isinstance(known, Launch):
             return more if more.variables else None

@@ -33,6 +33,10 @@ _TUNED = re.compile(
     r"(?:^|\s)(?P<name>(?:NCCL|TORCH_NCCL|TORCH_FR|TORCH_DIST|GLOO|PYTORCH)_(?!DEBUG(?:_|=['\"]?(?i:INFO|WARN|TRACE"
     r"|VERSION|ABORT|NONE)\b))[A-Z0-9_]{2,60}|CUDA_DEVICE_ORDER)=(?P<quote>['\"]?)(?P<value>[^\s'\"`$\\;]{1,200})(?P=quote)(?=[\s;]|$)"
 )
+_SHOWN = re.compile(
+    r"(?:^|[\s;`])CUDA_VISIBLE_DEVICES=(?P<quote>['\"]?)(?P<value>\d{1,2}(?:,\d{1,2}){0,15})(?P=quote)(?=[\s;`]|$)"
+)
+_NO_SUCH = ("no CUDA-capable device is detected", "No CUDA GPUs are available", "invalid device ordinal")
 _COMMENT = re.compile(r"\s#.*")
 _STARTED = re.compile(
     r"(?:[$%>] )?(?:env )?(?:[A-Z][A-Z0-9_]{1,79}=\S{0,300} +){1,40}"
@@ -128,6 +132,19 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
         elif "[launch.py:" in row and (told := _LAUNCHED.search(row)):
             found[told["name"]] = told["value"]
     return found
+
+
+def hiding(lines: Iterable[str]) -> dict[str, str]:
+    """Return the GPUs that commands of a text let a program see, where it found none: all must say the same.
+
+    ``$ CUDA_VISIBLE_DEVICES=2 python train.py`` and, below it, ``no CUDA-capable device is detected``
+    """
+    values, failed = set[str](), False
+    for line in lines:
+        if "CUDA_VISIBLE_DEVICES=" in line[:1000] and not line.startswith(("#", "//")):
+            values.update(match["value"] for match in _SHOWN.finditer(line[:2000]))
+        failed = failed or any(words in line[:1000] for words in _NO_SUCH)
+    return {"CUDA_VISIBLE_DEVICES": values.pop()} if failed and len(values) == 1 else {}
 
 
 def of_containers(lines: Iterable[str]) -> dict[str, str]:

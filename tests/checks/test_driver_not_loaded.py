@@ -36,6 +36,7 @@ EXAMPLES = {
     "ERROR: Unable to load the 'nvidia-drm' kernel module.": MESSAGE,
     "Consult /var/lib/dkms/nvidia/470.256.02/build/make.log for more information.": MESSAGE,
     "Building DKMS module 'nvidia-410.73' for kernel-4.18.16_1... FAILED!": MESSAGE,
+    "INFO:    Could not find any nv files on this host!": MESSAGE,
     "modprobe: ERROR: could not insert 'nvidia': No such device": MESSAGE,
     (
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "

@@ -9,8 +9,11 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+CLOSED = "this user may not open /dev/kfd: ROCm cannot reach the GPUs"
 EXAMPLES = {
-    "crw-rw-rw- 1 root root 195, 0 /dev/nvidia0\nls: cannot access '/dev/nvidia-uvm': No such file or directory": "/dev/nvidia-uvm is missing: CUDA cannot reach the driver through it"
+    "Unable to open /dev/kfd read-write: Permission denied": CLOSED,
+    'msg="permission problems block access" error="add your user to the render group. open /dev/kfd: permission denied"': CLOSED,
+    "crw-rw-rw- 1 root root 195, 0 /dev/nvidia0\nls: cannot access '/dev/nvidia-uvm': No such file or directory": "/dev/nvidia-uvm is missing: CUDA cannot reach the driver through it",
 }
 NOT_THIS = ["ls: cannot access '/dev/nvidia*': No such file or directory"]
 

@@ -59,3 +59,17 @@ def test_what_grep_leaves_out_of_env_is_not_missing(facts_of):
     filtered = facts_of(f"$ env | grep -E 'NCCL|MASTER|WORLD'\n{shown}")["launch"].variables
     assert filtered == {"NCCL_SOCKET_IFNAME": "eth0"}
     assert facts_of(f"$ env\n{shown}")["launch"].variables["WORLD_SIZE"] == "16"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("~/mnist$ CUDA_VISIBLE_DEVICES=2 python main.py\nno CUDA-capable device is detected\n", "2"),
+        ("I have `export CUDA_VISIBLE_DEVICES=2` there.\nRuntimeError: No CUDA GPUs are available\n", "2"),
+        ("~/mnist$ CUDA_VISIBLE_DEVICES=2 python main.py\nit is slow\n", None),
+        ("CUDA_VISIBLE_DEVICES=2 fails, CUDA_VISIBLE_DEVICES=0 works: invalid device ordinal\n", None),
+    ],
+)
+def test_gpus_that_a_command_shows_to_a_program_which_finds_none(text, value, facts_of):
+    launch = facts_of(HEAD + text).get("launch")
+    assert (launch and launch.variables.get("CUDA_VISIBLE_DEVICES")) == value
