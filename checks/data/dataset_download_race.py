@@ -107,6 +107,16 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     yield check.found(f"{message} ({path})" if path else message)
 
 
+def _told_to(call: Call) -> bool:
+    """Return whether a data set downloads what is missing, unless an option forbids it."""
+    given = call.arguments.get("download")
+    return given is not None and (given.value.literal is True or UNLESS.fullmatch(given.text) is not None)
+
+
+UNLESS = re.compile(r"not (?:\w+\.)?(?:offline|(?:no|skip|dont|without)_?download)")
+"""An option that is off unless it is given: ``download=not args.offline``."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A data set, or a file, that every rank downloads, at the same time and into one folder."""
@@ -118,9 +128,9 @@ def code(script: Script) -> Iterator[Finding]:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     made = [script.made_by(dataset) for dataset in script.of_kind("dataset")]
-    sets = [call for call in made if call is not None and call.value("download").literal is True]
+    sets = [call for call in made if call is not None and _told_to(call)]
     inside = [c for c in script.named("super.__init__") if script.thing(c.receiver, "dataset") is not None]
-    sets += [c for c in inside if c.value("download").literal is True]
+    sets += [c for c in inside if _told_to(c)]
     for call in sets:
         if _by_all(script, call, spawning=spawning):
             yield check.found(

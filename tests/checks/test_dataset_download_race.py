@@ -73,6 +73,23 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torchvision import datasets
+
+p = argparse.ArgumentParser()
+p.add_argument("--root", default="data")
+p.add_argument("--offline", action="store_true")
+args = p.parse_args()
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+data = datasets.SVHN(args.root, download=not args.offline)  # <-
+print(len(data))
+dist.destroy_process_group()
+""",
+    """
 from launch import world_size
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision.datasets import MNIST
@@ -246,6 +263,23 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torchvision import datasets
+
+p = argparse.ArgumentParser()
+p.add_argument("--root", default="data")
+p.add_argument("--download", action="store_true")
+args = p.parse_args()
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+data = datasets.SVHN(args.root, download=args.download)
+print(len(data))
+dist.destroy_process_group()
+""",
     """
 import os
 from torchvision import datasets

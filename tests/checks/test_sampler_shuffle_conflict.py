@@ -68,6 +68,29 @@ def loaders(dataset, distributed):
 ]
 FINE = [
     """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+p = argparse.ArgumentParser()
+p.add_argument("--several", action="store_true")
+several = p.parse_args().several
+if several:
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+data = TensorDataset(torch.ones(64, 1))
+sampler = DistributedSampler(data) if several else None
+for epoch in range(2):
+    if several:
+        sampler.set_epoch(epoch)
+    for (x,) in DataLoader(data, 8, shuffle=not several, sampler=sampler):
+        print(x.sum())
+if several:
+    dist.destroy_process_group()
+""",
+    """
 import torch.distributed as dist
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
 from parts import train_set
