@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts.topics import MEASURED, PASTED, TOPICS
-from gpudoctor.model import FAMILIES
+from gpudoctor.model import FAMILIES, Source
 from gpudoctor.registry import Registry
 from gpudoctor.render.json import schema
 from gpudoctor.render.page import page, severity
@@ -48,6 +48,30 @@ def test_the_index_lists_every_check_by_family(generated):
 
 def test_no_page_is_left_of_a_check_that_is_gone():
     assert {path.stem for path in PAGES.glob("*.md")} == {*Registry().modules, "index"}
+
+
+def test_the_readme_counts_what_there_is(generated):
+    checks = list(Registry().checks())
+    machine, code = (sum(s in c.functions for c in checks) for s in (Source.ENVIRONMENT, Source.CODE))
+    logs = sum(bool(check.symptoms) for check in checks)
+    scripts = len(list((ROOT / "checks/reproductions").glob("*/broken.py")))
+    run = len(list((ROOT / "checks/proofs").glob("*.json"))) - 1  # versions.json is of older torches
+    said = (ROOT / "README.md").read_text()
+    for pattern, numbers in (
+        (
+            r"\d+( failures are known, )\d+( of them looked for on a machine, )\d+( in logs, )\d+( in scripts)",
+            (len(checks), machine, logs, code),
+        ),
+        (
+            r"\d+( have a script that fails and one that does not, and )\d+( of these pairs were run)",
+            (scripts, run),
+        ),
+    ):
+        assert re.search(pattern, said)
+        said = re.sub(
+            pattern, lambda m, n=numbers: "".join(f"{a}{b}" for a, b in zip(n, m.groups(), strict=True)), said
+        )
+    assert generated("README.md", said)
 
 
 def test_the_json_schema_is_what_the_types_say(generated):
