@@ -97,7 +97,7 @@ check = Check(
         r"traps: \S+\[\d+\] (?P<signal>general protection|trap invalid opcode|trap divide error)",
         # what() on the next line names the reason, and another failure knows it, or it stands for itself
         Symptom(
-            r"(?P<signal>terminate called (?:without an active|after throwing an instance of)\b)",
+            r"(?P<signal>terminate called (?:without an active(?: exception\b)?|after throwing an instance of\b))",
             # a DataLoader's worker that its iterator ends: the process goes on
             unless=r"what\(\):|std::bad_alloc|Exception ignored in: <function _MultiProcessingDataLoaderIter\.__del__",
         ),

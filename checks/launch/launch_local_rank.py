@@ -39,6 +39,8 @@ KNOWN = Fix(
     source="https://www.deepspeed.ai/getting-started/",
 )
 
+DEEPSPEEDS = re.compile(r"\[launch(?:er)?\.py:\d+:|deepspeed[/\\.]launcher|\[runner\.py:\d+:")
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning in a script that other launchers can still start",
@@ -85,16 +87,15 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Of a script that insists on the option: its parser is to be changed, since torchrun passes none."""
     option = sighting.groups["option"]
-    fixes = (
-        sorted(check.fixes, key=lambda fix: fix.kind is not Kind.EDIT)
-        if "required" in sighting.groups
-        else None
-    )
-    message = f"launcher and script do not agree on the option {option}: one passes it, and the other does not know it"
-    if fixes is None:
-        yield check.found(message)
+    in_parser = sorted(check.fixes, key=lambda fix: fix.kind is not Kind.EDIT)
+    if "required" in sighting.groups:
+        yield check.found(
+            f"the script insists on {option}, which its launcher does not pass", fixes=in_parser
+        )
         return
-    yield check.found(f"the script insists on {option}, which its launcher does not pass", fixes=fixes)
+    message = f"launcher and script do not agree on the option {option}: one passes it, and the other does not know it"
+    # DeepSpeed's launcher always passes it.
+    yield check.found(message, fixes=in_parser if DEEPSPEEDS.search(sighting.around) else None)
 
 
 READING = ("os.environ.__getitem__", "os.environ.get", "os.getenv", "os.environ.pop")

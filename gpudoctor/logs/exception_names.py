@@ -7,7 +7,7 @@ from gpudoctor.logs.lines import Line
 from gpudoctor.patterns import late_pattern
 
 RAISED = late_pattern(
-    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
+    r"^(?:[#*`>|│ ]|E ){0,8}(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
     # Ray names in brackets what it passes on
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}(?:\(\w{1,60}\)(?=: ))?"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
@@ -59,12 +59,18 @@ def named_in(text: str, *, inside: bool) -> tuple[str, str] | None:
     if match is not None and PYTHONS.match(text):
         return USAGE_ERROR, text
     if match is not None:
-        return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
+        return match["type"].rpartition(".")[2], _bare(match["message"] or "")
     if usage := USAGE.match(text):
         return USAGE_ERROR, usage["message"].strip("│ ")
     if native := NATIVE.match(text):
         return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
     return None
+
+
+def _bare(message: str) -> str:
+    """Return a message without what quotes the line that it stands in; a word that it quotes itself stays so."""
+    message = message.strip(" │|*")
+    return message.strip("` ") if message.count("`") % 2 else message
 
 
 def begins_name(text: str) -> bool:

@@ -106,7 +106,7 @@ EXAMPLES = {
         "a worker crashed in native code: general protection"
     ),
     "terminate called without an active exception": (
-        "a worker crashed in native code: terminate called without an active"
+        "a worker crashed in native code: terminate called without an active exception"
     ),
     "terminate called after throwing an instance of 'c10::Error'": (
         "a worker crashed in native code: terminate called after throwing an instance of"

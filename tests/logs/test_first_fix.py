@@ -7,6 +7,8 @@ from gpudoctor import explain
 HUB = 'Traceback (most recent call last):\n  File "/venv/lib/python3.11/site-packages/{}", line 2, in load\n    f()\n'
 REFUSED = "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>"
 
+DEEPSPEED = "[2026-10-04 08:00:00,100] [INFO] [runner.py:600:main] cmd = python -u -m deepspeed.launcher.launch fit.py\n"
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -26,6 +28,7 @@ REFUSED = "urllib.error.URLError: <urlopen error [Errno -2] Name or service not 
         ),
         ("fit.py: error: the following arguments are required: --local_rank", "parser.add_argument("),
         ("fit.py: error: unrecognized arguments: --local-rank=1", "torchrun "),
+        (DEEPSPEED + "fit.py: error: unrecognized arguments: --local_rank=1", "parser.add_argument("),
         ("ValueError: Invalid rank 2, rank should be in the interval [0, 1]", "DistributedSampler(dataset)"),
         (HUB.format("torch/hub.py") + REFUSED, "TORCH_HOME=/shared/FOLDER"),
         (HUB.format("huggingface_hub/file_download.py") + REFUSED, "HF_HOME=/shared/FOLDER"),

@@ -358,3 +358,21 @@ def test_what_asyncio_cancelled_took_too_long():
         'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    asyncio.run(main())\nTimeoutError\n'
     )
     assert explain(chain).findings[0].message.startswith("TimeoutError")
+
+
+@pytest.mark.parametrize(
+    ("line", "raised"),
+    [
+        ("EOFError: no more rows", ("EOFError", "no more rows")),
+        ("E       EOFError: no more rows", ("EOFError", "no more rows")),
+        ("`EOFError: no more rows`", ("EOFError", "no more rows")),
+        ("TypeError: `size` must be a number", ("TypeError", "`size` must be a number")),
+        ("**TypeError: too few**", ("TypeError", "too few")),
+    ],
+)
+def test_a_name_and_a_message_keep_their_first_letters(line, raised):
+    text = (
+        'Traceback (most recent call last):\n  File "/home/me/fit.py", line 3, in <module>\n    fit()\n'
+        + line
+    )
+    assert said(text) == [raised]
