@@ -45,6 +45,12 @@ COUNTED = r"Detected \d+ oom[-_]kill event"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
+# in somebody's words
+GROWS = (
+    r"(?:CPU|[Hh]ost|[Ss]ystem|[Nn]ode) (?:RAM|memory) (?:usage |utili[sz]ation |consumption )?"
+    r"(?:is full|runs out|ran out|fills up|grows|(?:keeps|kept) (?:increasing|growing|rising|climbing))"
+)
+FULL = rf"(?:{GROWS}|killed (?:[\w-]+ ){{0,5}}(?:out[- ]of[- ]memory|OOM))"
 # What a launcher killed itself stands beside another failure.
 LIST = rf"{EXIT_CODES}(?:(?:\w+['\"]?: ?)?(?:0|-15)\b[, ]{{1,2}}){{0,64}}(?:\w+['\"]?: ?)?"
 REST = r"(?:[, ]{1,2}(?:\w+['\"]?: ?)?(?:0|-15|-9|137)\b){0,64}[\])}]"
@@ -139,9 +145,9 @@ check = Check(
             near=rf"(?m:{SOMEBODY}(?:SIGKILL|[Ss]ignal 9|[Ee]xit ?code:? (?:-9|137))\b)",
             asked=True,
         ),
+        Symptom(rf"(?P<words>{FULL})\b", near=rf"(?m:{SOMEBODY}{FULL}\b)", asked=True),
         Symptom(
-            r"(?P<words>(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows)|killed (?:[\w-]+ ){0,5}(?:out[- ]of[- ]memory|OOM))\b",
-            near=rf"(?m:{SOMEBODY}(?:(?:CPU|[Hh]ost|system|node) (?:RAM|memory) (?:is full|runs out|ran out|fills up|grows)|killed (?:[\w-]+ ){{0,5}}(?:out[- ]of[- ]memory|OOM))\b)",
+            rf"(?P<words>{GROWS})\b[^\n={{}}<>|]{{1,80}}\b(?:OOM|out[- ]of[- ]memory|killed)\b(?! killer)",
             asked=True,
         ),
         Symptom(r"^[^=(){}<>]*[`\"'](?P<signal>[Kk]illed)[`\"'][^=(){}<>]*$", asked=True),

@@ -37,6 +37,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting, Symptom
+from gpudoctor.wordings import SOMEBODY
 
 MAIN = Fix(
     "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT
@@ -81,6 +82,8 @@ ALIVE = Fix(
     source="https://docs.pytorch.org/docs/stable/multiprocessing.html",
 )
 LOADER = re.compile(r"dataloader\.py|[Dd]ataLoader|_utils/data")
+KILLED = r"[Dd]ata ?[Ll]oader workers? (?:is |are |was |were |gets? |got |being |been )?(?P<told>killed|dies|died|crashe[sd])"
+"""What somebody says in words."""
 CRASHED = ("Segmentation fault", "Aborted", "Floating point exception", "Illegal instruction")
 OWN_ERROR = re.compile(
     r"(?:spawn_main|forkserver|^Process \w+-\d+(?::\d+)?:)[\s\S]{0,6000}?"
@@ -104,6 +107,8 @@ check = Check(
         # or cut off in the middle of the message
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed(?: by(?: (?:an )?unknown signal|(?: signal:?)? *$)|$)",
         r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",
+        # somebody's words
+        Symptom(rf"{KILLED}\b", near=rf"(?m:{SOMEBODY}{KILLED}\b)", asked=True),
         r"Pin memory thread exited (?P<pin>unexpectedly)",
         r"DataLoader timed out after (?P<seconds>[\d.]+) seconds",
         Symptom(
@@ -126,7 +131,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if signal == "Terminated":
         message = f"{who} was told to end (SIGTERM): the launcher or the scheduler was ending the job"
         role, fixes = Role.CONSEQUENCE, [MAIN]
-    elif signal == "Killed":
+    elif "Killed" in (signal, groups.get("told", "").capitalize()):
         message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
         fixes = [FEWER, ARRAY, MEMORY, UNDER_SLURM, KERNEL]
     elif "crash" in groups or signal in CRASHED:

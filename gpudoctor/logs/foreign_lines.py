@@ -21,6 +21,8 @@ REASON = "Last error:"
 LISTED = late_pattern(
     # XLA: what took the memory that ran out, a line for each; and Horovod: who waits for whom, with what
     r"^(?:\d+\. )?(?:Size|Unpadded size|Extra memory due to padding|Operator|Shape|XLA label|Allocation type): |"
+    # keys of a state dict, in a list that was shortened by hand
+    r"^\"\w+(?:\.\w+){1,15}\"[.,]|^(?:Unexpected|Missing) key\(s\) in state_dict: |"
     # Caffe2, of the operator that failed
     r"^(?:input|output): \"[^\"]*\" |"
     r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "

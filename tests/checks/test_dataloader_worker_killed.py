@@ -33,6 +33,9 @@ EXAMPLES = {
     "ERROR: Unexpected floating-point exception encountered in worker.": (
         "a worker process crashed in native code: floating-point exception"
     ),
+    "When I run the code, it seems that the data loader worker is killed after a while. Is there a leak?": (
+        "a worker process was killed (SIGKILL), mostly by the kernel because memory ran out"
+    ),
     TERMINATED: (
         "worker process 7 was told to end (SIGTERM): the launcher or the scheduler was ending the job"
     ),

@@ -20,6 +20,8 @@ EXAMPLES = {
     "   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)": "a process was killed because the host's memory ran out: OUT_OF_MEMORY",
     "On my node one rank always ends with signal 9 after an hour": "a process was killed (signal 9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "While my data is read the host memory fills up and all stops": "a process was killed because the host's memory ran out: host memory fills up",
+    "Hello, in each epoch the CPU memory usage kept increasing, until all was over": "a process was killed because the host's memory ran out: CPU memory usage kept increasing",
+    "CPU memory utilization grows with each epoch and in the end causes OOM with more than one worker.": "a process was killed because the host's memory ran out: CPU memory utilization grows",
     "[launch] exit codes: {0: 0, 1: -9}": "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "[launch] rank 0 exited with code -9": "a process of rank 0 was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Killedg in train batch: 127687 / 263115": "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: confirm it",

@@ -625,3 +625,17 @@ def test_a_traceback_that_was_cut_off_below_ctrl_c_is_no_failure():
     assert quiet(explain(f"step 1 loss 0.5\n^C{head}{frames}"))
     assert quiet(explain(f"step 1 loss 0.5\n^Ca.py:1: UserWarning: leaked\n{head}{frames}"))
     assert not quiet(explain(f"step 1 loss 0.5\n{head}{frames}"))
+
+
+SHORTENED = """RuntimeError: Error(s) in loading state_dict for Net:
+        Missing key(s) in state_dict: "_model.module.enc.weight", ", \n...
+ "_model.module.head.bias".
+        Unexpected key(s) in state_dict: "_model.enc.weight", \n...
+"_model.head.bias"."""
+
+
+def test_a_list_of_keys_that_was_shortened_by_hand_is_still_the_message():
+    report = explain(
+        f"Resuming on two GPUs does not work.\n\n```\n{SHORTENED}\n```\n\n**Expected**\nIt resumes.\n"
+    )
+    assert report.findings[0].severity is Severity.ERROR
