@@ -99,6 +99,7 @@ SAID = {
     "setup": "the log ends in NCCL's setup: where nothing came for minutes, the ranks were not connected; else it was only cut off there",
     "begun": "the log ends where the ranks wait for each other",
     "bar": "the log ends before the first step: the bar stands at 0 %",
+    "threads": "XLA waits where its devices meet, and not all of them come",
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
 }
 """By the group of a symptom: where the log stops."""
@@ -114,6 +115,10 @@ check = Check(
         Symptom(r"Thread \w+ \((?:idle|active)(?:\+gil)?\): \"MainThread\"", near=WAITING),
         Symptom(r"^\W{0,3}Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!", near=r"\(most recent call first\)"),
         r"^ranks? \d[\d,-]* stands? here \(most recent call first\):",
+        Symptom(
+            r"may be stuck\. (?P<threads>Expected \d+ threads to join the rendezvous)",
+            unless=r"[Tt]hread is unstuck|false[- ]positive",
+        ),
         # where a log ends: NCCL's setup, which says when it is complete
         Symptom(
             r"(?P<setup>NCCL INFO (?:Bootstrap ?: |NET/(?:IB|Socket|OFI) ?: |NET/Plugin ?: (?:No plugin|Could not|Using)|Using network |Trees? \[|cudaDriverVersion)|"

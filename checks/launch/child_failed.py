@@ -77,7 +77,7 @@ check = Check(
         rf"= +EXIT CODE: (?!(?:9|11)\b){CODE}",  # MPICH and Intel MPI
         rf"Process (?P<rank>\d+) exit with status code {CODE}",  # Horovod
         r"Horovod detected that one or more processes exited with non-zero status",
-        r"Horovod has been shut down\. This (?:was|has been) caused by an exception on one of the rank",
+        r"Horovod has been shut down\. This (?:was|has been) ca",
         rf"Child process with PID \d+ terminated with code {CODE}\.",
         # pasted without its line ends, or quoted alone
         Symptom(r"\b[Cc]hildFailedError: {1,4}(?:=+ ?)?\S{1,120} FAILED\b", unless=r"exitcode\s*: -?\d"),

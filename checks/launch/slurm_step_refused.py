@@ -78,7 +78,9 @@ check = Check(
         r"Task launch for StepId=(?P<job>\d+)\S* failed on node (?P<host>[\w.-]+): (?P<reason>\S.{0,100}?) *$",
         r"srun: error: Application launch failed: (?P<reason>\S.{0,100}?) *$",
         r"(?P<reason>CPU binding outside of job step allocation)",
-        r"srun: error: (?P<reason>Timed out waiting for job step to complete)",
+        Symptom(
+            r"srun: error: (?P<reason>Timed out waiting for job step to complete)", unless=r"Job step aborted"
+        ),
         r"slurmstepd(?:-[\w.-]{1,64})?: error: execve\(\): (?!torchrun\b|python)(?P<reason>\S.{0,200}?) *$",
         r"srun: (?:fatal|error): (?P<reason>SLURM_MEM_PER_\w+.{0,60} are mutually exclusive)",
         r"srun: fatal: (?P<reason>cpus-per-task set by two different environment variables|--gpus-per-task .{0,40}used without)",

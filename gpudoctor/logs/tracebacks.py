@@ -8,6 +8,7 @@ from gpudoctor.logs.compiled_code import COMPILED, below_heading
 from gpudoctor.logs.exception_names import NATIVE, USAGE_ERROR, bare_name, begins_name, named_in
 from gpudoctor.logs.lines import Line, by_process
 from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
+from gpudoctor.logs.one_line import run_together
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, OWN_MOST, Frame, Raised
 from gpudoctor.patterns import late_pattern
 
@@ -145,7 +146,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             kind = debugged["type"].rpartition(".")[2]
             yield Raised(kind, message, line, place, place, places[shown], calls, headed=True)
             continue
-        if HEADER.search(text):
+        if flat := run_together(text):
+            yield Raised(*flat[:2], line, place, place, place, flat[2], headed=True)
+        elif HEADER.search(text):
             first, frames, headed, begins = place, [], True, number
             named = IPYTHON_HEADER.match(text)
             notebook = named["type"] if named else ""

@@ -16,6 +16,7 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "AbortedError (see above for traceback): Horovod has been shut down. This was ca": "a worker ended; what it died of is not in the launcher's words",
     'Killing subprocess 81\n  File "/env/lib/python3.8/site-packages/torch/distributed/launch.py", line 326, in main': "a worker ended; what it died of is not in the launcher's words",
     "W0301 10:11:12.130000 71 torch/distributed/elastic/multiprocessing/api.py:908] Sending process 77 closing signal SIGTERM": "a worker ended; what it died of is not in the launcher's words",
     "ERROR:composer.cli.launcher:Rank 6 crashed with exit code 3": "a worker (rank 6) ended with exit code 3; what it died of is not in the launcher's words",

@@ -2,6 +2,8 @@
 
 MESSAGE = "the job was ended from outside on node07: Node failure"
 EXAMPLES = {
+    "Terminated `": "the job was ended from outside: Terminated",
+    "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: error: Timed out waiting for job step to complete": "the job was ended from outside: Timed out waiting for job step to complete",
     "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)": "the job was ended from outside: NODE_FAIL",
     "My job hits the time limit before the first checkpoint": "the job was ended from outside: time limit",
     "slurmstepd: error: *** JOB 4711 ON node023 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***": (

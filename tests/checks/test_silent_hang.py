@@ -86,6 +86,9 @@ SETUP = (
 BEGUN = "the log ends where the ranks wait for each other"
 PERSON = "somebody says that it stands still, and no error shows"
 EXAMPLES = {
+    "E xla/service/rendezvous.cc:38] This thread has been waiting for `clique for rank 3` for 10 seconds and may be stuck. Expected 8 threads to join the rendezvous, but not all": (
+        "XLA waits where its devices meet, and not all of them come"
+    ),
     RANKS: (
         "ranks 0,2-7 wait in all_reduce (ddp.py:634), rank 1 stands in wait_for_disk (ddp.py:611): "
         "find out what keeps that one from coming"
