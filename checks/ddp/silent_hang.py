@@ -194,10 +194,12 @@ def somebody(sighting: Sighting) -> bool:
     line = QUOTED.sub("", sighting.line)
     if (sighting.where or "").endswith(":1"):
         line = TITLE.sub("", line)
-    before = line[: line.find(sighting.groups["said"])]
+    at = line.find(sighting.groups["said"])
+    before = line[:at]
+    sentence = line[line.rfind(". ", 0, max(at, 0)) + 1 :].partition(". ")[0]
     words = line.split()
     prose = sum(WORD.fullmatch(word) is not None for word in words) > 0.6 * len(words)
-    return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(line)
+    return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(sentence)
 
 
 class Stand(Struct):

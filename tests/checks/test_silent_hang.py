@@ -86,6 +86,9 @@ SETUP = (
 BEGUN = "the log ends where the ranks wait for each other"
 PERSON = "somebody says that it stands still, and no error shows"
 EXAMPLES = {
+    "I run it in a pod with shm=8Gi, and both of the ranks start up. It stuck at the first batch. Any ideas?": (
+        "somebody says that it stands still, and no error shows"
+    ),
     "E xla/service/rendezvous.cc:38] This thread has been waiting for `clique for rank 3` for 10 seconds and may be stuck. Expected 8 threads to join the rendezvous, but not all": (
         "XLA waits where its devices meet, and not all of them come"
     ),
