@@ -24,7 +24,7 @@ mapped is none of these.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, byte_size, count
+from gpudoctor import Check, Finding, Fix, Severity, byte_size, count, listed
 from gpudoctor.facts import Host, Processes
 
 LOOK = Fix("See whose they are, and that nobody uses them", "ls -l /dev/shm; fuser -v /dev/shm/*")
@@ -49,12 +49,12 @@ check = Check(
 @check.environment
 def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
     """Segments of NCCL or torch lie in /dev/shm, and no process has one open."""
-    left = processes.segments
+    left = [segment for segment in processes.segments if segment.bytes]  # an empty one holds a name alone
     if not left:
         return
     size = sum(segment.bytes for segment in left)
     whole = host.shm_bytes if host else None
-    names = ", ".join(segment.name for segment in left[:3]) + ", …" * (len(left) > 3)
+    names = listed([segment.name for segment in left])
     message = f"{count(len(left), 'segment')} in /dev/shm ({names}), {byte_size(size)}"
     message += f" of {byte_size(whole)}" if whole else ""
     message += ", and no process uses them: a training that was killed left them, and they hold memory"

@@ -1,5 +1,7 @@
 """shm-leftovers: segments that no process uses."""
 
+import pytest
+
 from gpudoctor.facts import Host, Processes, SharedSegment
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
@@ -23,7 +25,7 @@ def test_found_with_names_and_size():
     _, [finding] = run(processes=left(*[9637888] * 4), host=Host(shm_bytes=64 * MIB))
     assert finding.severity is Severity.WARNING
     assert finding.message.startswith(
-        "4 segments in /dev/shm (nccl-0, nccl-1, nccl-2, …), 36.8 MiB of 64.0 MiB"
+        "4 segments in /dev/shm (nccl-0, nccl-1, nccl-2 and 1 more), 36.8 MiB of 64.0 MiB"
     )
 
 
@@ -32,8 +34,9 @@ def test_what_is_small_is_a_note():
     assert finding.severity is Severity.NOTE
 
 
-def test_passes():
-    assert run(processes=Processes())[0].status is CheckStatus.PASSED
+@pytest.mark.parametrize("processes", [Processes(), left(0, 0)])
+def test_passes(processes):
+    assert run(processes=processes)[0].status is CheckStatus.PASSED
 
 
 def test_unknown():
