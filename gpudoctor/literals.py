@@ -52,8 +52,8 @@ def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
 
 
 def _common(text: str) -> bool:
-    """Return whether a text stands in many a log: every traceback and warning of torch names its folder."""
-    return "packages" in text and "torch" in text
+    """Return whether a text stands in many a log: the folder of torch in every traceback, the loss in every line."""
+    return ("packages" in text and "torch" in text) or text in ("torch", "loss", "loss ")
 
 
 def _required(tree: Any) -> list[Alternatives]:

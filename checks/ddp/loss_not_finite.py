@@ -52,13 +52,16 @@ MOSTLY_SKIPPED = "(?:{})".format(
     )
 )
 
+# What people write between the two, "is always", "suddenly turns to".
+TURNS, NOT_FINITE = r"(?: \w+){0,4}", r"(?: nans?| NaNs?| NANs?| infinity| infinite| to inf| is inf)\b"
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # somebody's words
         Symptom(
-            r"loss(?:es)? (?:\w+ ){0,4}(?P<value>(?:nan|NaN|NAN|inf|Inf)s?)\b",
-            near=rf"(?m:{SOMEBODY}loss(?:es)? (?:\w+ ){{0,4}}(?:(?:nan|NaN|NAN|inf|Inf)s?)\b)",
+            rf"loss(?:es)?{TURNS}(?= (?P<value>\w+)){NOT_FINITE}",
+            near=rf"(?m:{SOMEBODY}loss(?:es)?{TURNS}{NOT_FINITE})",
             asked=True,
         ),
         # a script or library gives up

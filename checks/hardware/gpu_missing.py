@@ -123,13 +123,13 @@ check = Check(
         ),
         # as people put it
         Symptom(
-            rf"(?P<counter>{COUNTERS})[^.;\n]{{0,40}}?\b{COUNTS}(?: me)?(?: only| just)? (?P<seen>{NUMBER})(?: {CARDS})?"
+            rf"(?P<counter>{COUNTERS})[^.;\n]{{0,40}}?\b{COUNTS} (?:me )?(?:only |just )?(?P<seen>{NUMBER})(?: {CARDS})?"
             rf"(?:,? (?:out )?of|,? instead of|,? rather than|, not)(?: the| my| our| all)?(?: the)? (?P<all>{NUMBER})\b",
             unless=HIDDEN,
         ),
         Symptom(
             rf"\b(?P<all>{NUMBER})(?: ?x)? (?:[\w-]{{1,12}} ){{0,4}}{CARDS}\b[^.;\n]{{0,100}}?(?P<counter>{COUNTERS})[^.;\n]{{0,30}}?"
-            rf"\b{COUNTS}(?: me)?(?: only| just)? (?P<seen>{NUMBER})\b(?! (?:times|processes|seconds|errors|%|MiB))",
+            rf"\b{COUNTS} (?:me )?(?:only |just )?(?P<seen>{NUMBER})\b(?! (?:times|processes|seconds|errors|%|MiB))",
             unless=HIDDEN,
         ),
         Symptom(
