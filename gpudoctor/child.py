@@ -201,7 +201,10 @@ def run(
                 end(ended)
             running = [child for child in running if child not in ended]
             if on_tick is not None and running:
+                begun = time.monotonic()
                 on_tick(running)
+                for child in running:  # while nobody listened, none was late
+                    child.begun += time.monotonic() - begun
     finally:
         end(running)
         selector.close()

@@ -402,3 +402,11 @@ def test_those_that_still_run_are_named_now_and_then() -> None:
     run([quick.child, slow.child], lambda running: told.append(list(running)), tick=0.05)
     assert slow.child in told[-1]
     assert quick.child not in told[-1]
+
+
+def test_what_is_done_in_a_tick_makes_no_child_late() -> None:
+    heard = Heard("import time; time.sleep(2.5); print('done')", deadline=2)
+    waits = [2.0]
+    run([heard.child], lambda running: time.sleep(waits.pop() if waits else 0.0))
+    assert heard.lines == [b"done"]
+    assert not heard.child.timed_out
