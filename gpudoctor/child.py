@@ -203,8 +203,9 @@ def run(
             if on_tick is not None and running:
                 begun = time.monotonic()
                 on_tick(running)
+                spent = time.monotonic() - begun
                 for child in running:  # while nobody listened, none was late
-                    child.begun += time.monotonic() - begun
+                    child.begun += spent
     finally:
         end(running)
         selector.close()

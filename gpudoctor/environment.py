@@ -95,7 +95,7 @@ def check(
 
 
 def _quick(given: list[GivenFile]) -> bool:
-    """Return whether files are read in a fraction of a second, for which no probe's answer is late."""
+    """Return whether files are read in a fraction of a second; what takes longer, or is waited for, comes first."""
     return (
         bool(given)
         and all(file.kind is not GivenKind.CHECKPOINT and os.path.isfile(file.path) for file in given)

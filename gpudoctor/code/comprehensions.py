@@ -1,6 +1,7 @@
 """Comprehensions and generators: what they go through, and what comes out."""
 
 import ast
+from typing import Any
 
 from gpudoctor.code.program import Frame, mixed, one_of
 from gpudoctor.facts import ALL_OF, EVERY_NTH, UNKNOWN, Known, Loop, Value
@@ -79,38 +80,45 @@ MOST_KEYS = 6
 
 def _by_key(frame: Frame, node: ast.DictComp) -> Value | None:
     """Return the dictionary that is made for keys that are written out, ``None`` for any other."""
-    only = node.generators[0]
-    if len(node.generators) > 1 or only.ifs or not isinstance(only.target, ast.Name):
+    written = _written_out(node.generators)
+    if written is None or not isinstance(node.key, ast.Name) or node.key.id != written[0]:
         return None
-    if not isinstance(only.iter, (ast.List, ast.Tuple, ast.Set)) or not isinstance(node.key, ast.Name):
-        return None
-    names = [part.value for part in only.iter.elts if isinstance(part, ast.Constant)]
-    if node.key.id != only.target.id or len(names) != len(only.iter.elts) or len(names) > MOST_KEYS:
-        return None
-    entries = []
-    for name in names:
-        frame.names[only.target.id] = Value(Known.LITERAL, name)
-        entries.append(frame.program.evaluate(frame, node.value))
-    by_rank, from_data = mixed(entries)
-    return Value(Known.MAPPING, tuple(names), items=tuple(entries), by_rank=by_rank, from_data=from_data)
+    name, keys = written
+    return _with_each(frame, name, keys, node.value, Known.MAPPING, tuple(keys))
 
 
 def _by_item(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value | None:
     """Return the list made of texts that are written out: ``[int(os.environ[n]) for n in ("RANK", "WORLD_SIZE")]``."""
-    only = node.generators[0]
-    if len(node.generators) > 1 or only.ifs or not isinstance(only.target, ast.Name):
+    written = _written_out(node.generators)
+    if written is None or isinstance(node.generators[0].iter, ast.Set):  # in no order
         return None
-    if not isinstance(only.iter, (ast.List, ast.Tuple)) or not 0 < len(only.iter.elts) <= MOST_KEYS:
+    if not written[1] or not all(isinstance(item, str) for item in written[1]):
         return None
-    names = [part.value for part in only.iter.elts if isinstance(part, ast.Constant)]
-    if len(names) != len(only.iter.elts) or not all(isinstance(name, str) for name in names):
+    return _with_each(frame, *written, node.elt, Known.SEQUENCE)
+
+
+def _written_out(generators: list[ast.comprehension]) -> tuple[str, list[Any]] | None:
+    """Return the name that a comprehension's one loop gives, and the few constants that it goes over."""
+    only = generators[0]
+    if len(generators) > 1 or only.ifs or not isinstance(only.target, ast.Name):
         return None
+    if not isinstance(only.iter, (ast.List, ast.Tuple, ast.Set)):
+        return None
+    parts = only.iter.elts
+    constants = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return (only.target.id, constants) if len(constants) == len(parts) <= MOST_KEYS else None
+
+
+def _with_each(
+    frame: Frame, name: str, constants: list[Any], made: ast.expr, known: Known, literal: Any = None
+) -> Value:
+    """Return what holds, for each constant that a name stands for, the value of an expression."""
     entries = []
-    for name in names:
-        frame.names[only.target.id] = Value(Known.LITERAL, name)
-        entries.append(frame.program.evaluate(frame, node.elt))
+    for constant in constants:
+        frame.names[name] = Value(Known.LITERAL, constant)
+        entries.append(frame.program.evaluate(frame, made))
     by_rank, from_data = mixed(entries)
-    return Value(Known.SEQUENCE, items=tuple(entries), by_rank=by_rank, from_data=from_data)
+    return Value(known, literal, items=tuple(entries), by_rank=by_rank, from_data=from_data)
 
 
 def _unpacked(frame: Frame, target: ast.expr, held: tuple[Value, ...]) -> None:

@@ -34,10 +34,9 @@ def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value
     if node is None:
         return UNKNOWN
     frame.program.step()
-    kind = type(node)
     if isinstance(node, ast.Call):
         return _call(frame, node, used=used)
-    handler = _HANDLERS.get(kind)
+    handler = _HANDLERS.get(type(node))
     if handler is None:
         return united(
             [evaluate(frame, child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)],

@@ -89,20 +89,21 @@ def _folder(path: str, find: Finder, skip: Callable[[str], None]) -> Iterator[Op
 
 
 def _file(path: str, name: str, find: Finder) -> Opened:
+    name = encodable(name)
     try:
         kind = os.stat(path).st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISCHR(kind)):
             raise Unreadable(f"{path}: neither a file nor a pipe")
         with open(path, "rb") as file:
             if not stat.S_ISREG(kind):
-                return Opened(encodable(name), _rank(path), _scanned(file, path, find))
+                return Opened(name, _rank(path), _scanned(file, path, find))
             begin = file.read(len(ERROR_BEGIN))
             if begin == ERROR_BEGIN and (error := _error_file(begin + file.read(1 << 20))):
                 lines, seconds = error
-                return Opened(encodable(name), _rank(path), Kept(lines, len(lines), 0), seconds)
+                return Opened(name, _rank(path), Kept(lines, len(lines), 0), seconds)
             file.seek(0)
             stream = _Bounded(file, os.fstat(file.fileno()).st_size)
-            return Opened(encodable(name), _rank(path), _scanned(stream, path, find))
+            return Opened(name, _rank(path), _scanned(stream, path, find))
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from None
 
