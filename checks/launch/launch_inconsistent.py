@@ -20,7 +20,7 @@ WORLD_SIZE - 1, LOCAL_RANK from 0 to LOCAL_WORLD_SIZE - 1 on each node, and unde
 node RANK is GROUP_RANK x LOCAL_WORLD_SIZE + LOCAL_RANK. Under `srun torchrun` RANK is not SLURM_PROCID, and need not be.
 
 With a report of each rank, such as `srun bash -c 'gpudoctor check -o rank$SLURM_PROCID.json'` saves, `gpudoctor check
-rank0.json rank1.json` compares them: the same RANK twice, another WORLD_SIZE or MASTER_PORT, variables of NCCL that only some have.
+rank0.json rank1.json` compares them: the same RANK twice, another WORLD_SIZE or MASTER_PORT.
 
 ## See also
 
@@ -46,16 +46,9 @@ TASK = Fix(
     "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'",
 )
 
-EVERYWHERE = Fix(
-    "Set it for all ranks alike, in what starts them: sbatch and srun hand their own environment on, ssh does not, and Open MPI's "
-    "mpirun to other nodes only what `-x NAME` names",
-    "srun --export=ALL python train.py",
-    source="https://slurm.schedmd.com/srun.html#OPT_export",
-)
-
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning for more ranks than GPUs, and where ranks' variables of NCCL differ",
+    otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
     fixes=[DROP, TORCHRUN, TASK],
 )
@@ -94,13 +87,6 @@ def _between(ranks: Ranks) -> Iterator[Finding]:
             "same rank, and another is missing"
         )
         yield check.found(message, fixes=[TASK, DROP])
-    launched = ranks.launched
-    for name in launched.shared_variables:
-        pair = launched.other(methodcaller("value", name))
-        if pair is not None:
-            told = " and ".join(f"{rank.value(name) or 'not set'} in {rank.report}" for rank in pair)
-            message = f"{name} is {told}: ranks that talk to each other in different ways wait for each other, or fail"
-            yield check.found(message, severity=Severity.WARNING, fixes=[EVERYWHERE])
 
 
 def _no_numbers(launch: Launch) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from gpudoctor.facts.driver import Driver
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.torch import Torch
 from gpudoctor.patterns import late_pattern
@@ -25,6 +26,8 @@ class Rank(Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
     torch: str | None = None
     nccl: str | None = None
+    driver: str | None = None
+    """Version of the NVIDIA driver."""
 
     @classmethod
     def of(cls, path: str, facts: Iterable[Struct]) -> "Rank":
@@ -32,12 +35,14 @@ class Rank(Struct, frozen=True, kw_only=True):
         facts = list(facts)
         launch = next((f for f in facts if isinstance(f, Launch)), Launch())
         torch = next((f for f in facts if isinstance(f, Torch)), None)
+        driver = next((f for f in facts if isinstance(f, Driver)), None)
         kept = {n: v for n, v in launch.variables.items() if not ALIAS.search(v)}
         return cls(
             report=os.path.basename(path) if path != "-" else "standard input",
             variables=kept,
             torch=torch.version if torch else None,
             nccl=torch.nccl if torch else None,
+            driver=driver.version if driver else None,
         )
 
     def number(self, name: str) -> int | None:
