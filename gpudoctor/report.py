@@ -52,6 +52,10 @@ class ProbeStatus(enum.Enum):
     """It was not asked, or the text that was read does not hold its facts."""
 
 
+NOT_IN_TEXT = "not in the text"
+"""The reason of a probe that was skipped since a pasted text says nothing of its topic."""
+
+
 class ProbeResult(Struct, frozen=True, kw_only=True):
     """What became of one probe."""
 

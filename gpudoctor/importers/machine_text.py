@@ -18,10 +18,8 @@ from gpudoctor.importers import (
 from gpudoctor.importers.collect_env_block import begins, spread
 from gpudoctor.importers.pasted_parts import Found, Parts
 from gpudoctor.importers.source import Unreadable
-from gpudoctor.report import ProbeResult, ProbeStatus
+from gpudoctor.report import NOT_IN_TEXT, ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
-
-NOT_THERE = "not in the text"
 
 
 def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
@@ -77,7 +75,7 @@ def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:
             facts[topic] = value
             probes.append(ProbeResult(name=topic, status=ProbeStatus.OK))
         else:
-            reason = value if isinstance(value, str) else NOT_THERE
+            reason = value if isinstance(value, str) else NOT_IN_TEXT
             probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
     for topic, kind in (PASTED | {"measurements": Measurements}).items():
         value = found.get(topic)

@@ -11,7 +11,8 @@ from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
 from gpudoctor.render.marks import WORDS, sentence
 from gpudoctor.render.topology import topology
-from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
+from gpudoctor.render.unseen import not_checked, not_seen, untold
+from gpudoctor.report import Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
 MOST = 65_000
@@ -123,11 +124,14 @@ def _proof(proof: Proof) -> str:
 
 
 def _not_checked(report: Report) -> list[str]:
+    """Return what could not be checked, a row for each reason; of a pasted text folded away."""
     rows = [
-        f"- `{r.id}`: {_plain(r.reason or r.status.value)}"
-        for r in report.checks
-        if r.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED)
+        f"- {', '.join(f'`{id}`' for id in ids)}: {_plain(reason)}"
+        for crashed in (True, False)
+        for reason, ids in not_checked(report, crashed=crashed).items()
     ]
-    return rows + [
-        f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}" for p in report.probes if p.blind
-    ]
+    rows += [f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}" for p in not_seen(report)]
+    summary = untold(report)
+    if summary:
+        return [f"<details>\n<summary>{_plain(summary)}</summary>\n", *rows, "\n</details>"]
+    return rows

@@ -3,8 +3,6 @@
 Plain ASCII by itself; rich adds colour on a terminal that has it and honours NO_COLOR.
 """
 
-from collections import defaultdict
-
 import msgspec
 from msgspec.structs import replace
 from rich.console import Console
@@ -20,6 +18,7 @@ from gpudoctor.render.marks import WORDS, legend, mark
 from gpudoctor.render.source_lines import excerpt, heading, own_line
 from gpudoctor.render.topology import topology
 from gpudoctor.render.topology import wanted as topology_wanted
+from gpudoctor.render.unseen import not_checked, not_seen, untold
 from gpudoctor.report import CheckStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
@@ -64,7 +63,7 @@ def render(
         from gpudoctor.render.proofs import render as render_proofs
 
         render_proofs(report.proofs, console, verbose=verbose)
-    _unseen(report, console)
+    _unseen(report, console, verbose=verbose)
     if verbose:
         _everything(report, console)
     _verdict(report, console, seconds, tally=bool(report.checks) and snapshot.machine)
@@ -185,23 +184,22 @@ def _topology(snapshot: Snapshot, console: Console) -> None:
     console.print()
 
 
-def _unseen(report: Report, console: Console) -> None:
-    """Print what could not be checked, and why."""
-    reasons = defaultdict(list)
-    for result in report.checks:
-        if result.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED):
-            crashed = "crashed: " if result.status is CheckStatus.CRASHED else ""
-            reasons[crashed + (result.reason or "")].append(result.id)
-    for reason, ids in reasons.items():
-        text = f"{', '.join(ids)} ({reason})"
-        hang(console, Text.assemble(("  not checked  ", STYLES["unknown"]), text), 15)
-    seen = " ".join(reasons)
-    for probe in report.probes:
-        if probe.blind and (probe.reason or "") not in seen:
-            text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
-            hang(console, Text.assemble(("  not seen     ", STYLES["unknown"]), text), 15)
-            seen += probe.reason or ""
-    if seen:
+def _unseen(report: Report, console: Console, *, verbose: bool) -> None:
+    """Print what could not be checked, and why; of a pasted text in a line, unless `verbose`."""
+    style = STYLES["unknown"]
+    summary = "" if verbose else untold(report)
+    rows = {} if summary else not_checked(report, crashed=False)
+    lines = [("  not checked  ", f"{', '.join(ids)} ({reason})") for reason, ids in rows.items()]
+    if summary:
+        lines = [("  not checked  ", f"{summary} (-v names the checks)")]
+    for reason, ids in not_checked(report, crashed=True).items():
+        lines.append(("  not checked  ", f"{', '.join(ids)} (crashed: {reason})"))
+    for probe in not_seen(report):
+        text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
+        lines.append(("  not seen     ", text))
+    for label, text in lines:
+        hang(console, Text.assemble((label, style), text), 15)
+    if lines:
         console.print()
 
 
