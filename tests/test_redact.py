@@ -94,6 +94,10 @@ def redacted(text: str, private: Private = PRIVATE) -> str:
         ("错误：/data/项目/train.py。然后", "错误：path-1/train.py。然后"),
         (r"C:\Users\Jane Doe\x.py", r"C:\Users\user-1\x.py"),
         (r"'C:\\Users\\jane\\x.py'", r"'C:\\Users\\user-1\\x.py'"),
+        # another machine's folder
+        (r'File "\\filer-07\teams\vision\x.py", line 3', 'File "path-1/x.py", line 3'),
+        (r"opens '\\\\filer-07\\teams\\vision\\x.py'", "opens 'path-1/x.py'"),
+        ('File "//filer-07/teams/vision/x.py", line 3', 'File "path-1/x.py", line 3'),
         (r"D:\acme\train.py", "path-1/train.py"),
         ("\x1b[31m/home/alice/x\x1b[0malice", "\x1b[31mpath-1\x1b[0muser-1"),
         # addresses
@@ -166,6 +170,7 @@ Missing key(s) in state_dict: "module.layer.key", "key.weight". unexpected_keys=
 pad_token='<pad>' eos_token: </s> tokens: 512 token: 512 max_new_tokens=7 num_tokens = 3 per_token=0.5ms tokenizer=x
 the secret is out, the password was wrong, Unexpected token in JSON, password: None, API_KEY="" --tokenizer gpt2
 attn = q@k.transpose(-2, -1) + x@W.T getty@tty1.service pkg @ file.whl git@github.com:acme/repo.git @torch.no_grad()
+r"\\\\w+\\d\\s" "//usr/lib/libcuda.so.1" //tensorflow/core:ops https://pytorch.org/docs/stable/data.html
 /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/local/cuda/bin /lib64 /bin /sbin /proc/123/maps /sys/class/net /etc/hosts
 /dev/shm /dev/nvidia0 /run/nvidia /boot /tmp /tmp/x.log /root/x.py /opt/conda/lib /opt/venv/bin/python /opt/nvidia/nccl
 /workspace/train.py /data /mnt /home /pytorch/c10/cuda/CUDAException.cpp:42 /path/to/train.py </torch_30997_2076642173>

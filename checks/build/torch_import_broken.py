@@ -67,9 +67,10 @@ check = Check(
         # by its name alone it is the limit on addresses, resource-limit
         r"/libtorch\S*: failed to map segment from shared object(?!: Cannot allocate memory)",
         r"Failed to load PyTorch C extensions:",
-        r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
+        r"OSError: \[WinError (?!1455)\d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
         Symptom(
-            r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): ", unless=r"torchvision[/\\]"
+            r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): (?!The paging file)",
+            unless=r"torchvision[/\\]",
         ),
         r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
         r"(ImportError|OSError): \S*/torch/\S+: cannot (enable executable stack|allocate memory in static TLS block)",

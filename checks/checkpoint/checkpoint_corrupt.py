@@ -94,7 +94,7 @@ check = Check(
             unless=SPAWN,
         ),
         r"RuntimeError: record size \((?P<record>\d+) bytes\) does not match expected size \((?P<size>\d+) bytes",
-        r"Error while deserializing header: (?P<what>(?![Hh]eader ?[Tt]oo ?[Ll]arge)\w[\w ,]{3,80})",  # safetensors
+        r"Error while deserializing header: (?P<what>(?![Hh]eader ?[Tt]oo ?[Ll]arge|.{0,160}\(os error)\w[\w ,]{3,80})",  # safetensors
         # transformers and its hub
         Symptom(
             r"Unable to load weights from pytorch checkpoint file for",

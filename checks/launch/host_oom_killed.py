@@ -158,6 +158,7 @@ check = Check(
         r"Torch: not enough memory: you tried to allocate (?P<size>\w+)",
         r"Unable to allocate (?P<size>[\d.]+ \w+) for an array with shape",
         r"(?P<refused>OSError: \[Errno 12\] Cannot allocate memory)",
+        r"(?P<refused>OSError: \[WinError (?:8|14)\])",
         # c10d takes what is no answer of its store for the length of one
         Symptom(
             r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",

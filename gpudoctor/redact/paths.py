@@ -67,6 +67,11 @@ _WINDOWS = late_pattern(
     r"""(?<![A-Za-z0-9_\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
     r"""[^\s\\/:*?"<>|\r\n',;()\[\]]{0,255}"""
 )
+# A folder that another machine shares, \\server\share\..., as it is or with its backslashes doubled; with slashes in quotes alone.
+_SHARED_FOLDER = late_pattern(
+    r"""(?:(?<![^\s"'=(])\\{2}(?:\\{2})?|(?<=["'])//)[A-Za-z][\w.$-]{1,62}"""
+    r"""(?:(?:\\{1,2}|/)[^\s\\/:*?"<>|\r\n'\ufdd0\ufdd1]{1,128}){2,64}"""
+)
 
 
 def paths(text: str) -> Iterator[tuple[int, int]]:
@@ -86,7 +91,10 @@ def paths(text: str) -> Iterator[tuple[int, int]]:
 
 
 def windows_paths(text: str) -> Iterator[tuple[int, int]]:
-    """Find Windows paths with a drive letter, written with slashes or with single or doubled backslashes."""
+    """Find Windows paths: with a drive letter, written with slashes or backslashes, single or doubled; of another machine."""
+    if "\\\\" in text or "//" in text:
+        for match in _SHARED_FOLDER.finditer(text):
+            yield match.start(), match.start() + len(match[0].rstrip("., "))
     if ":\\" not in text and ":/" not in text:
         return
     for match in _WINDOWS.finditer(text):
@@ -114,7 +122,7 @@ def owner_place(path: str) -> tuple[int, int] | None:
 
 def split_path(path: str) -> tuple[str, str]:
     """Split an absolute path in its private folder, which is empty where none is, and its public rest."""
-    windows = path[1:2] == ":"
+    windows = path[1:2] == ":" or path.startswith("\\\\")
     if _STORE_KEY.match(path):
         return "", path
     flat = re.sub(r"[\\/]+", "/", path).rstrip("/") if windows else re.sub(r"//+", "/", path).rstrip("/")

@@ -17,6 +17,9 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "OSError: [WinError 8] Not enough memory resources are available to process this command": (
+        "a process got no more of the host's memory: OSError: [WinError 8]"
+    ),
     "   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)": "a process was killed because the host's memory ran out: OUT_OF_MEMORY",
     "On my node one rank always ends with signal 9 after an hour": "a process was killed (signal 9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "While my data is read the host memory fills up and all stops": "a process was killed because the host's memory ran out: host memory fills up",
