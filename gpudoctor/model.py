@@ -184,7 +184,8 @@ class Symptom(Struct, frozen=True):
     places ``<port>`` in the check's message and fixes. Where the line alone does not tell, `near` must be found in the
     lines of the same process around it, and `unless` must not; the groups of `near` count too. With `last`, the log
     must end there: no program prints anything below but such lines, and nothing fails. With `asked`, somebody
-    wrote it who asks for help: what programs print around it tells nothing of that.
+    wrote it who asks for help: what programs print around it tells nothing of that. With `differ`, it counts only where
+    two ranks show it and not all of those groups are the same; a group `of` tells which lines are compared.
     """
 
     pattern: str
@@ -192,6 +193,7 @@ class Symptom(Struct, frozen=True):
     unless: str = ""
     last: bool = False
     asked: bool = False
+    differ: tuple[str, ...] = ()
 
 
 class Sighting(Struct, frozen=True, kw_only=True):

@@ -44,8 +44,12 @@ def examples(check: Check) -> dict[str, str]:
 
 @functools.cache
 def seen_in(text: str) -> list[Seen]:
-    """Return what all checks see in a text."""
-    return first_seen(text, find(), KNOWN.get)
+    """Return what all checks see in a text; not what follows from a failure that shows in the very same line."""
+    seen = first_seen(text, find(), KNOWN.get)
+    shown = {(one.place, one.check.id) for one in seen}
+    return [
+        x for x in seen if not (x.check.secondary and any((x.place, id) in shown for id in x.check.follows))
+    ]
 
 
 def said(seen: Seen) -> str:

@@ -45,7 +45,7 @@ ELSEWHERE = Fix(
     "export TMPDIR=/DISK/tmp TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; mkdir -p $TMPDIR",
     filled=(),
 )
-SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
+SHM = r"/dev/shm|pandarallel|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
 # of a copy the second file is the one that is written
 TARGET = r"(?:['\"][^'\"]{1,300}['\"] -> )?['\"](?P<path>[^'\"]{1,300})"
 WHICH = Fix("See which file system it is, its inodes too", "df -h . /tmp ~; df -i . /tmp ~; quota -s")

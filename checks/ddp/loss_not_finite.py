@@ -81,6 +81,8 @@ check = Check(
             near=r"assert (?:not )?.{0,60}\bis(?:finite|nan|inf)\(.{0,80}\s{1,9}(?:[\^~]+\s{1,9})?AssertionError",
         ),
         r"FloatingPointError: gradients are Nan/Inf",
+        # torch.utils.tensorboard, tensorboardX: a number that was to be drawn
+        r"\b(?P<value>NaN or Inf) found in input tensor",
         r"\b(?P<value>NaN|nan) loss (?:was )?(?:encountered|detected)",
         r"Current loss scale already at minimum - cannot decrease scale anymore",
         r"Minimum loss scale reached \((?P<least>[\d.e-]+?)\)",

@@ -112,7 +112,11 @@ check = Check(
             unless=r"failed \(exitcode: |\w(?:Error|Exception)\b|exitcode *: -?\d|death signal|KeyboardInterrupt|DUE TO",
         ),
         rf"\b[Rr]ank (?P<rank>\d+)(?: \(PID \d+\))? (?:crashed|exited) with (?:exit )?code {CODE}",  # Composer
-        rf"Error pod \S{{1,100}} container \S{{1,60}} exitCode: {CODE}",  # Kubeflow
+        # Kubeflow, and what kubectl prints of pods
+        rf"Error pod \S{{1,100}} container \S{{1,60}} exitCode: {CODE}",
+        rf"\bPod: (?P<host>[\w./-]+) exited with code (?!0\b){CODE}",
+        r"^(?:\S+ +)?(?P<host>\S+) +\d+/\d+ +(?:CrashLoopBackOff|Error|RunContainerError) +\d",
+        r"\bBack-off restarting failed container\b(?!.{0,40}\binit)",
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[

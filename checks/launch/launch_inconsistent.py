@@ -3,7 +3,8 @@
 ## What happens
 
 Ranks wait for others that do not exist, two processes take the same rank, or a rank asks for a GPU that is not there. It
-ends in a time-out, in "invalid device ordinal" or in "Duplicate GPU detected".
+ends in a time-out, in "invalid device ordinal" or in "Duplicate GPU detected"; NCCL says "rank 1 of 8 ranks has already
+checked in", or "mismatch in rank count from procs".
 
 ## Why
 
@@ -31,7 +32,7 @@ rank0.json rank1.json` compares them: the same RANK twice, another WORLD_SIZE or
 from collections.abc import Iterator
 from operator import methodcaller
 
-from gpudoctor import Check, Finding, Fix, Severity, count
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, count
 from gpudoctor.facts import Gpus, Launch, Pci, Ranks, Torch
 
 COUNTS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE")
@@ -48,10 +49,26 @@ TASK = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    symptoms=[
+        # NCCL's first rank, which hears of all of them (bootstrap.cc)
+        r"Bootstrap Root : rank (?P<twice>\d+) of (?P<size>\d+) ranks has already checked in",
+        r"Bootstrap Root : mismatch in rank count from procs (?P<counted>\d+) : (?P<size>\d+)",
+    ],
     otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
     fixes=[DROP, TORCHRUN, TASK],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what the ranks told NCCL of themselves, and what cannot be true of it."""
+    seen = sighting.groups
+    if "twice" in seen:
+        message = f"two processes take themselves for rank {seen['twice']} of {seen['size']}: another rank is missing"
+    else:
+        message = f"one process counts {seen['counted']} ranks and another {seen['size']}: they are of different launches"
+    yield check.found(message)
 
 
 @check.environment

@@ -103,7 +103,7 @@ check = Check(
         r"\[Errno 28\] No space left on device\. +joblib will operate in serial mode",
         Symptom(
             r"\[Errno 28\] No space left on device$",
-            near=r"ctx\.Lock\(|_rlock|multiprocessing[/\\]synchronize\.py",
+            near=r"ctx\.Lock\(|_rlock|multiprocessing[/\\]synchronize\.py|[/\\]pandarallel[/\\]",
         ),
     ],
     follows=["too-many-open-files"],

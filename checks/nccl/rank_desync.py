@@ -74,6 +74,11 @@ IN_A_COLLECTIVE = re.compile(
 DEFAULT_MS = 30 * 60 * 1000
 """torch's own time-out for gloo (torch.distributed.constants.default_pg_timeout): who has less has set it."""
 
+CAUGHT = (
+    r"Watchdog caught collective operation timeout: WorkNCCL\((?:SeqNum=(?P<seq>\d+), )?"
+    r"OpType=(?P<operation>(?!SEND|RECV|COALESCED|UNKNOWN)\w+)"
+)
+
 check = Check(
     severity=Severity.ERROR,
     follows=[
@@ -101,6 +106,12 @@ check = Check(
         r"gloo/transport/\w+/\w+\.cc:\d+\] (?:Read|Write) timeout \[",
         # the rank that makes NCCL's id never did
         r"retr(?:ie|ei)ving ncclUniqueIds? from \[?(?P<missing>\d+)\]?.{0,200}got error: (?:Socket Timeout|[Ww]ait timeout|Timeout waiting for key)",
+        # What each rank waits for in one process group; in other groups, and from rank to rank, others may rightly do.
+        Symptom(
+            rf"\[PG (?:ID \d+ PG GUID (?P<of>\d+)|0)\b.{{0,60}}Rank \d+\] {CAUGHT}",
+            differ=("seq", "operation"),
+        ),
+        Symptom(rf"(?:^|\] )\[Rank \d+\] {CAUGHT}", differ=("operation",)),
         # TORCH_NCCL_DESYNC_DEBUG=1
         r"ranks \[(?P<missing>\d[\d, ]*)\] are the lagging ranks that caused this timeout",
         r"the lagging/dead/mismatched ranks that caused the desync are",
@@ -131,6 +142,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Say who waited and who is missing, and give first what helps where that rank waited."""
     seen = {name: text.strip() for name, text in sighting.groups.items() if text.strip()}
     message = "not every rank came to a common call"
+    if "operation" in seen:
+        number = f", number {seen['seq']}" if "seq" in seen else ""
+        message = f"the ranks wait in different collectives, here in {seen['operation']}{number}"
     message += f": rank {seen['waiting']} waited" if "waiting" in seen else ""
     message += f" for {seen['ms']} ms" if "ms" in seen else ""
     message += f"; missing: rank {seen['missing']}" if "missing" in seen else ""

@@ -43,7 +43,7 @@ STATUS = late_pattern(
     # kubectl describe; absl's and Ray's word of a process that somebody ended
     r"\bBack-off (?:restarting failed container|pulling image)\b|\*\*\* SIG(?:TERM|HUP|INT) received at time=|"
     # kubectl get pods
-    r"^\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
+    r"^(?:\S+ +)?\S+ +\d+/\d+ +(?:Init:)?(?:CrashLoopBackOff|Error|Evicted|\w*ImagePull\w*|RunContainerError|"
     r"CreateContainer\w*) +\d|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
     r"cannot execute(?:: required file not found| binary file.{0,80})|"

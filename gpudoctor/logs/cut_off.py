@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpudoctor.logs.foreign_lines import SETUP
 from gpudoctor.logs.line_kinds import FINISHED, is_last_step, is_result
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.notebooks import ARROW, NUMBERED
@@ -43,6 +44,10 @@ PYTEST_ROW = late_pattern(r"^> {3,}\S")
 TELLING_CALL = late_pattern(r"\b(?:c10d|at|torch|c10::cuda)::(?!.{0,60}\b(?:Error|torchCheckFail|Logging)\b)")
 HEADER_BEGUN = late_pattern(r"\bTraceback \((?:most(?: recent(?: call(?: last\)?)?)?)?)?:?$")
 """The first line of a traceback, or as much of it as was left."""
+
+
+FENCE = late_pattern(r"\s*(?:```|~~~)\s*$")
+"""The end of a block of code in an issue."""
 
 
 def fragment(lines: Sequence[Line]) -> int:
@@ -110,12 +115,12 @@ def begun_traceback(lines: Sequence[Line]) -> bool:
 
     Not where Python ignores what is raised, or where the work was done by then.
     """
-    said = [line for line in lines if line.text][-MOST:]
+    said = [line for line in lines if line.text and not FENCE.match(line.full)][-MOST:]
     if said and CUT_FRAME.match(said[-1].text):
         return not any(LATE.search(line.text) or line.full.startswith("^C") for line in said)
     if not said or not HEADER_BEGUN.search(said[-1].text[-80:]):
         return False
-    above = [line.text for line in said[-3:-1]]
+    above = [line.text for line in said[-3:-1] if not SETUP.search(line.full)]
     return not any(LATE.search(text) or FINISHED.search(text) or is_last_step(text) for text in above)
 
 

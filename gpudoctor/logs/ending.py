@@ -78,6 +78,8 @@ TOOL = late_pattern(
     r": (?:command not found|No such file or directory|Permission denied|cannot execute: required file not found)$"
 )
 """What a shell says of one of a job's commands; the training may be another."""
+ASKED = late_pattern(r"^(?:df|du|stat|which|type): ")
+"""A tool that only looks: what is not there ends nothing. DeepSpeed asks df of a cache that is still to be made."""
 LIBRARY = late_pattern(r"\b\w+\.(?:cpp|cc|cxx|cu|hpp|h):\d+\]? ")
 """The place in a library's source that its logger writes in front of a line: no shell says that."""
 USAGE_MOST = 200
@@ -247,7 +249,7 @@ def _gave_up(line: Line) -> bool:
 def _failed(line: Line) -> bool:
     """Return whether a line says that a command failed, and none that a part of it did, or that a library met it."""
     met = TOOL.search(line.text) is not None and LIBRARY.search(line.full, 0, 400) is not None
-    return _says(STATUS, line) and not _of_parts(line) and not met
+    return _says(STATUS, line) and not (_of_parts(line) or met or ASKED.match(line.text))
 
 
 def _of_parts(line: Line) -> bool:

@@ -45,7 +45,7 @@ SUMMARY = late_pattern(
 CLOCK = late_pattern(r"^\W?[IWEF]?\d[\d/-]*[ T]\d\d(?::\d\d){1,2}(?:[.,]\d*)?\W*$")
 """When a line was written, and no more: the rest was cut off."""
 PODS = late_pattern(
-    r"^\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d|^(?:Normal|Warning) +[A-Z][A-Za-z]+ +\d+[smhd]"
+    r"^(?:\S+ +)?\S+ +\d+/\d+ +[A-Z][A-Za-z]+(?::\S+)? +\d|^(?:Normal|Warning) +[A-Z][A-Za-z]+ +\d+[smhd]"
 )
 """A row of what kubectl prints of pods and of what became of them: how many containers are ready is no measure."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")

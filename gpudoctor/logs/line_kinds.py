@@ -92,7 +92,7 @@ BAD = late_pattern(
 )
 """What tells, in the last lines, of a failure, beside `NATIVE` and `STATUS`."""
 NOISE = late_pattern(
-    r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
+    r"^(?:df|rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
     # no event that kubectl lists
     r"\w*Warning\b(?! {2,}[A-Z][A-Za-z]+ {2,}\d)|\bwarnings\.warn|"
     # what Python's fault handler writes below the word of a signal

@@ -59,6 +59,9 @@ _LOGGERS = [
     rf"\[[A-Za-z_][\w.-]{{0,80}}\]\[(?:{_LEVELS})\] - ",  # Hydra
     rf"\[NeMo [A-Z] (?P<date>\d{{4}}-\d\d-\d\d) {_CLOCK} [\w.-]{{1,80}}:\d+\](?:[ \t]|$)",
     rf"\[(?P<date>\d\d/\d\d) {_CLOCK} [A-Za-z][\w.-]{{0,60}}\]: ?",  # detectron2
+    # logrus, for a file and for a terminal: Docker, operators of Kubernetes
+    rf"time=\"?(?P<date>\d{{4}}-\d\d-\d\d)[T ]{_CLOCK}(?:Z|[+-]\d\d:\d\d)?\"? level=[a-z]{{4,7}} (?:msg=\"?)?",
+    r"(?:DEBU|INFO|WARN|ERRO|FATA)\[\d{1,6}\] {1,9}",
     r"\[[A-Za-z][\w.]{0,100}:\d+\] (?=\[PID:)",  # axolotl, then process and rank
     r"\[PID:(?P<pid>\d+)\] ",
     r"\[[\w.-]{1,60}:(?P<rank>\d{1,5})/\d{1,5}\] (?=\d{4}-\d\d-\d\d )",  # ESPnet's host and rank

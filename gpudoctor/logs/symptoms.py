@@ -37,10 +37,17 @@ class Seen(Struct):
     sighting: Sighting
     finding: Finding
     """What the check's own log function made of it, or its message and fixes."""
-    last: bool = False
-    """It counts only where the log ends there."""
-    asked: bool = False
-    """Somebody who asks for help wrote it."""
+    symptom: Symptom
+
+    @property
+    def last(self) -> bool:
+        """Whether it counts only where the log ends there."""
+        return self.symptom.last
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody who asks for help wrote it."""
+        return self.symptom.asked
 
 
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -127,9 +134,7 @@ def seen_in(
                     if head is not None:  # an exception's own line goes on there
                         line, places = head.line, range(head.place, head.place + 1)
                         sighting = replace(sighting, line=line.text, rank=line.rank, where=line.where)
-                    found[places[0], id] = Seen(
-                        check, line, places[0], sighting, findings[0], symptom.last, symptom.asked
-                    )
+                    found[places[0], id] = Seen(check, line, places[0], sighting, findings[0], symptom)
 
     for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)
@@ -137,7 +142,28 @@ def seen_in(
     for number, owner in _candidates([row.line for row in whole], find, any_case=any_case):
         line, place, pieces = whole[number]
         look(line, range(place, place + pieces), owner)
-    return Sightings([found[key] for key in sorted(found)], list(failed.values()))
+    apart = _apart(found.values())
+    seen = [one for _, one in sorted(found.items()) if not one.symptom.differ or one.sighting.where in apart]
+    return Sightings(seen, list(failed.values()))
+
+
+def _apart(seen: Iterable[Seen]) -> set[str | None]:
+    """Return the places of what shows on two ranks that differ in what must be the same on all."""
+    first: dict[tuple[str, Symptom, str], dict[int | None, Seen]] = {}
+    for one in sorted(seen, key=lambda seen: seen.place):
+        if one.symptom.differ:
+            alike = first.setdefault((one.check.id, one.symptom, one.sighting.groups.get("of", "")), {})
+            alike.setdefault(one.line.rank, one)
+    places: set[str | None] = set()
+    for ranks in first.values():
+        told = {
+            tuple(one.sighting.groups.get(name) for name in one.symptom.differ)
+            for rank, one in ranks.items()
+            if rank is not None
+        }
+        if len(told) > 1:
+            places |= {one.sighting.where for one in ranks.values()}
+    return places
 
 
 def _candidates(

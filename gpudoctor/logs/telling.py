@@ -4,7 +4,8 @@ import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, HELP, REASON
+from gpudoctor.logs.command_ends import STATUS
+from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, HELP, REASON, SETUP
 from gpudoctor.logs.handling import Handling
 from gpudoctor.logs.line_kinds import (
     ALIVE,
@@ -45,6 +46,8 @@ class Telling(Handling):
             return True
         # The last that was printed may be all that came: nothing tells that the process went on from that.
         informs = ALIVE.search(line.full) is not None and place < self._last_said and self.goes_on(line)
+        # It is another process of which a supervisor says that it failed, at whatever level.
+        informs = informs and STATUS.search(line.text, 0, 400) is None
         informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
 
@@ -80,7 +83,11 @@ class Telling(Handling):
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
-        near = texts[max(0, before - 2) : before] + texts[after : after + 2]
+        # Where NCCL retried, and then warns, it did not help.
+        above = [
+            row for row in texts[max(0, before - 2) : before] if not SETUP.search(self.lines[row[0]].full)
+        ]
+        near = above + texts[after : after + 2]
         around = [
             text for place, text in near if not (self._reason(place) or in_traceback(self.lines, place))
         ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpudoctor.logs.clock import times
 from gpudoctor.logs.command_ends import LEFT_WITH, STATUS, SUCCEEDED
 from gpudoctor.logs.exception_names import USAGE_ERROR
-from gpudoctor.logs.foreign_lines import CODE
+from gpudoctor.logs.foreign_lines import CODE, SETUP
 from gpudoctor.logs.line_kinds import (
     END,
     ENOUGH,
@@ -141,7 +141,8 @@ class Timeline(Telling):
         said = [
             (place, line.text)
             for place, line in enumerate(lines)
-            if line.text and not line.bar and place != self.fragment
+            # NCCL says "COMPLETE" of its communicator, aborted ones too.
+            if line.text and not (line.bar or place == self.fragment or SETUP.search(line.full))
         ]
         last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
         if last and (SUCCEEDED.search(last[-1][1]) or self._all_left_well(last[-1][0])):

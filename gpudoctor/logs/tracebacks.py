@@ -58,6 +58,9 @@ EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
 """What Docker Compose, and many a supervisor, says of a program's end."""
 CALLED_FROM = "At:"
 """Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
+NAME_BEGUN = late_pattern(r"^(?:[a-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{0,60}\.?$")
+NAME_ENDS = late_pattern(r"^[\w.]{0,120}(?:ror|eption|Exit|Interrupt|NotMet)(?:: \S|:?$)")
+"""The two halves of the name of an exception that a terminal cut in two."""
 ADVICE = late_pattern(
     r"(?:Tip|Hint|HINT): |To (?:fix|avoid|debug) this\b|If (?:this error|you (?:suspect|believe))\b|"
     r"For more (?:debugging|information)\b|"
@@ -169,7 +172,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             last_frame = number
             frames.append(Frame(*call))
         elif place not in source and (
-            raised := named_in(text, inside=bool(frames)) or bare_name(lines, number)
+            raised := (_cut_name(lines, number) if frames else None)
+            or named_in(text, inside=bool(frames))
+            or bare_name(lines, number)
         ):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
@@ -216,6 +221,17 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         at = places.index(first)
         late = late or any(x.full.startswith("^C") for x in lines[max(0, at - 4) : at + 1])
         yield Raised(kind, said, line, first, first, places[-1], frames, chained, late, headed)
+
+
+def _cut_name(lines: Sequence[Line], number: int) -> tuple[str, str] | None:
+    """Return type and message of an exception at the end of a traceback whose name goes on in the next line."""
+    text = lines[number].text
+    if number + 1 >= len(lines) or not NAME_BEGUN.match(text):
+        return None
+    below = lines[number + 1].text
+    if not NAME_ENDS.match(below) or (named_in(text, inside=True) and not below[0].islower()):
+        return None
+    return named_in(text + below, inside=True)
 
 
 def _refused(lines: Sequence[Line], places: list[int], number: int, above: Raised | None) -> Raised | None:

@@ -11,6 +11,8 @@ from gpudoctor.patterns import late_pattern
 
 WIDTHS = range(60, 251)
 """Columns of a terminal."""
+LETTERS = late_pattern(r"[A-Za-z_][a-z]$")
+"""A line's last letter and the next one's first, where the end of a line may stand in the middle of a word."""
 DIGIT = late_pattern(r"\d")
 ALIKE = 3
 """Lines of exactly one length from which on that is a width."""
@@ -115,6 +117,9 @@ def _broken(lines: Sequence[Line]) -> Iterator[Joined]:
             end += 1
         if end > place:
             yield _one(lines, place, end, " ")
+        long = end > place and len(line.full) >= WIDTHS.start
+        if long and LETTERS.search(line.full[-1:] + lines[place + 1].text[:1]):
+            yield _one(lines, place, place + 1, "")
 
 
 def _goes_on(line: Line, after: Line, first: Line) -> bool:

@@ -16,6 +16,15 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "INFO Pod: team.segment-worker-3 exited with code 2": (
+        "a worker on team.segment-worker-3 ended with exit code 2; what it died of is not in the launcher's words"
+    ),
+    "research   segment-worker-3   1/2   CrashLoopBackOff   14 (2m9s ago)   1h": (
+        "a worker on segment-worker-3 ended; what it died of is not in the launcher's words"
+    ),
+    "Warning  BackOff  8s (x9 over 4m)  kubelet  Back-off restarting failed container trainer": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
     "AbortedError (see above for traceback): Horovod has been shut down. This was ca": "a worker ended; what it died of is not in the launcher's words",
     'Killing subprocess 81\n  File "/env/lib/python3.8/site-packages/torch/distributed/launch.py", line 326, in main': "a worker ended; what it died of is not in the launcher's words",
     "W0301 10:11:12.130000 71 torch/distributed/elastic/multiprocessing/api.py:908] Sending process 77 closing signal SIGTERM": "a worker ended; what it died of is not in the launcher's words",
@@ -132,6 +141,10 @@ EXAMPLES = {
     "W tensorflow/core/framework/op_kernel.cc:1767] OP_REQUIRES failed at mpi_ops.cc:412 : Unknown: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution.": MESSAGE,
 }
 NOT_THIS = [
+    "segment-worker-3   0/1   OOMKilled   2   11m",
+    "segment-worker-3   0/1   Init:CrashLoopBackOff   2   11m",
+    "Warning  BackOff  8s (x9 over 4m)  kubelet  Back-off restarting failed container init-data",
+    "INFO Pod: team.segment-worker-3 exited with code 0",
     "subprocess.CalledProcessError: Command '['git', 'rev-parse']",
     "make' returned non-zero exit status 2.",
     "=   EXIT CODE: 9",

@@ -17,6 +17,17 @@ TORCHRUN = {
 TASK = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "8"}
 
 
+EXAMPLES = {
+    "n3:71:90 [0] bootstrap.cc:140 NCCL WARN Bootstrap Root : rank 5 of 16 ranks has already checked in": (
+        "two processes take themselves for rank 5 of 16: another rank is missing"
+    ),
+    "n3:71:90 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : mismatch in rank count from procs 16 : 8": (
+        "one process counts 16 ranks and another 8: they are of different launches"
+    ),
+}
+NOT_THIS = ["n3:71:90 [0] NCCL INFO Bootstrap Root : rank 5 of 16 ranks checked in"]
+
+
 def run(**facts):
     return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 

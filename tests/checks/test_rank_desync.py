@@ -5,7 +5,15 @@ import pytest
 from gpudoctor import explain
 
 MESSAGE = "not every rank came to a common call"
+WORK = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType={}, Timeout(ms)=600000) ran for 600017 ms"
+GROUP = "PG ID 2 PG GUID 4(data) "
 EXAMPLES = {
+    f"[Rank 0] {WORK.format('ALLREDUCE')}\n[Rank 1] {WORK.format('BROADCAST')}": (
+        "the ranks wait in different collectives, here in ALLREDUCE, number 9"
+    ),
+    f"[{GROUP}Rank 0] {WORK.format('BROADCAST')}\n[{GROUP}Rank 1] {WORK.format('ALLREDUCE')}": (
+        "the ranks wait in different collectives, here in BROADCAST, number 9"
+    ),
     "HorovodAllreduce_acc_0 [missing ranks: 1, 3]": MESSAGE + "; missing: rank 1, 3",
     "RuntimeError: [1] is setting up NCCL communicator and retreiving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Timeout waiting for key: default_pg/0/0 after 60000 ms": (
         MESSAGE + "; missing: rank 0"

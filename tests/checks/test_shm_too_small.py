@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.facts import Gpu, Gpus, Host, Launch
 from gpudoctor.guard import examine
 from gpudoctor.model import Kind, Severity, Source
@@ -186,3 +187,12 @@ def test_few_files_are_left():
     )
     _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"host": host}))
     assert "/dev/shm takes 12 more files (inodes)" in finding.message
+
+
+def test_pandarallel_passes_its_data_through_shared_memory():
+    text = (
+        'Traceback (most recent call last):\n  File "clean.py", line 9, in <module>\n    rows.parallel_apply(clean)\n'
+        '  File "/venv/lib/python3.9/site-packages/pandarallel/core.py", line 200, in closure\n    dump(part, file)\n'
+        "OSError: [Errno 28] No space left on device\n"
+    )
+    assert explain(text).verdict.primary == "shm-too-small"

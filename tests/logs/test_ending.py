@@ -27,11 +27,11 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "job.sh: line 1: 26817 Alarm clock             python fit.py",
         "Killing subprocess 83558",
         "*** SIGTERM received at time=1767200000 on cpu 3 ***",
-        "  Warning  BackOff  2m4s  kubelet  Back-off restarting failed container init\n  Normal  Started  2m1s  kubelet",
+        "  Warning  BackOff  2m4s  kubelet  Back-off pulling image fit\n  Normal  Started  2m1s  kubelet",
         "(EngineCore_DP0 pid=17) ERROR 04-15 14:37:14 [v1/engine/core.py:936] EngineCore failed to start.",
         "      terminated:\n        exitCode: 128\n        reason: ContainerCannotRun",
         "ProcessRaisedException                    Traceback (most recent call last)",
-        "bert-worker-0   0/1     CrashLoopBackOff   8          2m32s",
+        "bert-worker-0   0/1     ImagePullBackOff   0          2m32s",
         "srun: error: node3: task 0: Terminated\nsrun: debug:  task 0 done\nsrun: debug:  IO thread exiting",
         "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
         "failed to create process.",
@@ -492,7 +492,7 @@ def test_a_traceback_above_what_a_program_still_prints_is_no_end(below):
 
 def test_pods_that_run_are_no_results_below_one_that_does_not():
     rows = "worker-0   0/1   CrashLoopBackOff   8   2m\nworker-1   1/1   Running   0   2m\n"
-    assert explain(rows).findings[0].id == "unrecognised-error"
+    assert explain(rows).findings[0].id == "child-failed"
     assert explain(rows.replace("CrashLoopBackOff", "Running")).worst() is None
 
 
@@ -621,3 +621,17 @@ def test_options_that_a_program_lists_without_an_end_are_those_that_it_refused()
     for said in (cut, f"usage: fit [-h] [--kind K]\n{cut}{{one,two,three}}\n"):
         assert [found.id for found in explain(said).findings] == ["unrecognised-error"]
     assert explain(f"{cut}step 1 loss 0.5\n").findings == []
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["```\nLoading the model\n", "n1:41:41 [0] NCCL INFO comm 0x55 rank 0 nranks 8 - Init COMPLETE\n"],
+)
+def test_the_first_line_of_a_traceback_at_the_end_is_a_failure(above):
+    text = above + "Traceback (most recent call last):\n" + ("```\n" if "```" in above else "")
+    assert explain(text).verdict.primary == "unrecognised-error"
+
+
+def test_a_tool_that_only_looks_does_not_end_a_job():
+    text = "df: /home/kim/.triton/autotune: No such file or directory\nLoading the model\n"
+    assert explain(text).findings == []

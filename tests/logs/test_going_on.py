@@ -639,3 +639,30 @@ def test_a_list_of_keys_that_was_shortened_by_hand_is_still_the_message():
         f"Resuming on two GPUs does not work.\n\n```\n{SHORTENED}\n```\n\n**Expected**\nIt resumes.\n"
     )
     assert report.findings[0].severity is Severity.ERROR
+
+
+def test_that_nccl_is_done_with_a_communicator_is_no_good_end():
+    text = (
+        "n1:41:41 [0] NCCL INFO Call to connect returned Connection timed out, retrying\n"
+        "n1:41:66 [0] include/socket.h:400 NCCL WARN Call to connect failed : Connection timed out\n"
+        "n1:41:66 [0] NCCL INFO init.cc:700 -> 2\n"
+        "n1:41:41 [0] NCCL INFO comm 0x7f01 rank 0 nranks 2 cudaDev 0 busId 3000 - Abort COMPLETE\n"
+    )
+    report = explain(text)
+    assert (report.verdict.primary, report.worst()) == ("nccl-interface", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-03-04T05:06:07Z\tINFO\tPod: ai.fit-0 exited with code 1\n2024-03-04T05:06:08Z\tINFO\tReconciling\n",
+        (
+            'time="2024-03-04T05:06:07Z" level=info msg="Pod: ai.fit-0 exited with code 1" job=ai.fit\n'
+            'time="2024-03-04T05:06:08Z" level=info msg="Controller fit created pod fit-0"\n'
+        ),
+    ],
+)
+def test_what_a_supervisor_says_of_a_process_is_no_information_that_it_goes_on(text):
+    report = explain(text)
+    assert report.verdict.primary == "child-failed"
+    assert report.worst() is not Severity.NOTE

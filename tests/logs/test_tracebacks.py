@@ -376,3 +376,21 @@ def test_a_name_and_a_message_keep_their_first_letters(line, raised):
         + line
     )
     assert said(text) == [raised]
+
+
+@pytest.mark.parametrize(
+    ("halves", "kind"),
+    [
+        ("Index\nError: the list ends here", "IndexError"),
+        ("my.errors.Data\nsetException: empty", "DatasetException"),
+    ],
+)
+def test_a_name_that_a_terminal_cut_in_two_is_whole(halves, kind):
+    text = f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f()\n{halves}\n'
+    [raised] = exceptions(read(text))
+    assert raised.type == kind
+
+
+def test_a_message_that_was_cut_in_a_word_is_known():
+    text = "x" * 400 + " RuntimeError: CUDA error: an illeg\nal memory access was encountered\n"
+    assert explain(text).verdict.primary == "illegal-memory-access"

@@ -1,5 +1,7 @@
 """Who reports, who is silent, and who stood in another collective."""
 
+import pytest
+
 from gpudoctor import explain
 
 WAIT = """[rank{rank}]: Traceback (most recent call last):
@@ -58,3 +60,40 @@ def test_a_known_failure_shows_the_users_own_line():
         == 'File "/home/me/train.py", line 20, in <module>: dist.all_reduce(t)'
     )
     assert report.findings[0].location.line == 20
+
+
+def timed_out(rank, operation, number=40, group=""):
+    work = f"WorkNCCL(SeqNum={number}, OpType={operation}, NumelIn=8, NumelOut=8, Timeout(ms)=600000)"
+    return (
+        f"[rank{rank}]:[E220 10:00:0{rank}.123456789 ProcessGroupNCCL.cpp:632] [{group}Rank {rank}] Watchdog caught "
+        f"collective operation timeout: {work} ran for 600021 milliseconds before timing out.\n"
+    )
+
+
+def test_ranks_whose_watchdogs_name_different_collectives_did_not_make_the_same_calls():
+    report = explain(timed_out(0, "ALLREDUCE") + timed_out(1, "BROADCAST"))
+    assert report.verdict.primary == "rank-desync"
+    assert (
+        "the ranks wait in different collectives, here in ALLREDUCE, number 40" in report.findings[0].message
+    )
+
+
+def test_nor_did_ranks_that_have_come_to_different_numbers_in_one_group():
+    group = "PG ID 0 PG GUID 0(default_pg) "
+    report = explain(timed_out(0, "ALLREDUCE", 40, group) + timed_out(1, "ALLREDUCE", 41, group))
+    assert report.verdict.primary == "rank-desync"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        timed_out(0, "ALLREDUCE") + timed_out(1, "ALLREDUCE"),
+        timed_out(0, "ALLREDUCE", 40) + timed_out(1, "ALLREDUCE", 90),  # perhaps of different groups
+        timed_out(0, "ALLREDUCE", 4, "PG ID 1 PG GUID 1(a) ")
+        + timed_out(1, "BROADCAST", 9, "PG ID 1 PG GUID 2(b) "),
+        timed_out(0, "SEND") + timed_out(1, "RECV"),
+        timed_out(0, "ALLREDUCE") + timed_out(0, "BROADCAST"),
+    ],
+)
+def test_a_watchdogs_word_alone_is_a_time_out(log):
+    assert explain(log).verdict.primary == "nccl-timeout"
