@@ -63,6 +63,19 @@ SOMEBODY = (
 SAID_XID = (
     r"^(?!.*\b(?:check|grep|look|search|monitor|detect|watch|pars|support|handl|treat|skip|ignor|classif|document|feat)\w*\b)"
     r"(?!.*\b(?:no|any|never|without) (?:Xid|XID))(?:.*?\b(?:dmesg|journalctl|syslog|kernel log)\b.{0,80}?|.*?\b(?:got|get|gets|saw|see|seeing|hit|hits|getting|throws?"
-    r"|(?:died|dies|fail(?:s|ed)?|crash(?:es|ed)?) with)\b.{0,30}?)\b(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
+    r"|(?:died|dies|fail(?:s|ed)?|crash(?:es|ed)?) with)\b.{0,30}?"
+    r"|[^\w\n]{0,8}(?=[^\n]{1,120}?\b(?:on GPUs?|GPU[- ]?\d|times|once|twice|every|today|yesterday|last|since|daily|again)\b))"
+    r"\b(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
 )
-"""What people write of a number that the kernel's log has: ``dmesg shows Xid 31``, ``the node died with XID error: 48``."""
+"""What people write of a number that the kernel's log has: ``dmesg shows Xid 31``, ``the node died with XID error: 48``,
+``- Xid 74 on GPU 2, twice``."""
+
+LISTED_XID = r"^[^\w\n]{0,8}(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
+"""An item of a list, up to the number: ``  - `Xid 48`: ...``. What the list is of, the lines above say."""
+TOLD_XIDS = (
+    r"(?m:^(?![^\n]*\b(?:support|handl|document|feat|monitor|detect|classif|pars)\w*\b)[^\n]*?"
+    r"(?:\b(?:dmesg|journalctl|syslog|kern\.log|kernel log)\b[^\n]{0,60}?\b(?:show(?:s|ed)?|ha[sd]|report(?:s|ed)?|log(?:s|ged)|contain(?:s|ed)?|full of|repeated)\b"
+    r"|\b(?:[Ww]e|I|[Nn]ode|[Gg]PU)\b[^\n]{0,40}?\b(?:see|saw|get|got|had|hit|keep getting|reports?|reported|throws?|logged)\b)"
+    r"[^\n]{0,80}?\b(?:Xid|XID|xid|errors?)\b)"
+)
+"""What stands above such a list where it is of what happened: ``dmesg shows repeated Xid events:``."""

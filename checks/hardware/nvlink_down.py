@@ -47,7 +47,8 @@ check = Check(
         r"P2P is disabled between NVLINK connected GPUs (?P<gpu>\d+) and (?P<peer>\d+)",
         Symptom(r"\bLink (?P<link>\d+): <?[iI]n[aA]ctive\b", unless=f"{MIG}|{CARD}"),
         Symptom(
-            r"Unable to retrieve NVLink information as all links are in[aA]ctive", unless=f"{MIG}|{CARD}"
+            r"Unable to retrieve N[Vv][Ll]ink information as all links are in[aA]ctive",
+            unless=f"{MIG}|{CARD}",
         ),
         Symptom(r"GPU (?P<gpu>\d+) has (?:all )?nvlinks inactive", unless=CARD),
         r"GPU (?P<gpu>\d+): [1-9]\d* inactive NVLinks",
@@ -233,6 +234,11 @@ def _apart(gpus: Gpus) -> Iterator[Finding]:
     """Find GPUs that no NVLink joins while all others are joined to each other, by the matrix alone."""
     paths = {(pair.first, pair.second): pair.path for pair in gpus.pairs}
     pairs = len(gpus.devices) * (len(gpus.devices) - 1) // 2
+    boards = [gpu for gpu in gpus.devices if gpu.board]
+    denied = [pair for pair in gpus.pairs if pair.nvlink is False and not pair.path.startswith("NV")]
+    if len(boards) == len(gpus.devices) > 1 and len(denied) == pairs and not any(gpu.mig for gpu in boards):
+        yield _all_down(boards, switched=False)
+        return
     if len(gpus.devices) < 3 or len(paths) < pairs or not all(paths.values()):
         return  # the matrix may be cut off: of the rest nothing is known
     joined = {gpu.index: 0 for gpu in gpus.devices}

@@ -65,8 +65,8 @@ check = Check(
 def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
     """A governor keeps processors of a machine with GPUs at a low clock, or the time comes from a slow clock."""
     numa = host.numa
-    if numa is None or gpus is None or not gpus.devices:
-        return
+    if numa is None or (gpus is not None and not gpus.devices):
+        return  # GPUs that nobody tells of may be there
     if numa.clocksource in SLOW_CLOCKS:
         message = (
             f"the kernel reads the time from {numa.clocksource} and not from the processor (tsc): each reading takes over a "
@@ -74,7 +74,8 @@ def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
         )
         yield check.found(message, fixes=[WHY, TSC])
     slow = {governor: n for governor, n in numa.governors.items() if governor in SLOW}
-    if not slow or (numa.governor_driver in AS_NEEDED and len(gpus.devices) < SERVER):
+    few = gpus is not None and len(gpus.devices) < SERVER
+    if not slow or (numa.governor_driver in AS_NEEDED and few):
         return
     governor, number = max(slow.items(), key=lambda pair: pair[1])
     driver = f" ({numa.governor_driver})" if numa.governor_driver else ""

@@ -125,6 +125,11 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
             yield from _beyond(launch, torch.device_count, value)
     elif gpus and (gpus.error is None or gpus.error_code in NO_DRIVER):
         yield from _without_gpus(launch, value)
+    elif value == "-1" and gpus is None:  # a text that tells of no GPU
+        message = f"{NAME}=-1 hides every GPU of the machine"
+        yield check.found(
+            message, severity=Severity.WARNING, fixes=[Fix("Make every GPU visible", f"unset {NAME}")]
+        )
     elif value is not None:
         raise CannotTell(f"{NAME} is set, and how many GPUs this machine has is not known")
 

@@ -81,6 +81,7 @@ IN_POD = Fix(
     "Raise the pod's limit: resources.limits.memory in its specification",
     "kubectl explain pod.spec.containers.resources",
 )
+POD_LAST_WORDS = Fix("See what Kubernetes says of its end, and of the node's", "kubectl describe pod POD")
 IN_DOCKER = Fix(
     "In docker: raise the container's limit",
     "docker run --memory=64g --memory-swap=64g IMAGE",
@@ -192,6 +193,14 @@ def environment(
     for name in kubernetes.oom_killed if kubernetes is not None else []:
         message = f"Kubernetes says OOMKilled of the container{f' {name}' if name else ''}: it reached the pod's limit on memory, or the node's memory ran out"
         yield check.found(message, severity=Severity.WARNING, fixes=[MAPPED, FEWER_WORKERS, IN_POD])
+        return
+    for name, runs in kubernetes.sigkilled.items() if kubernetes is not None else ():
+        message = (
+            f"the container{f' {name}' if name else ''} ended with exit code 137, by SIGKILL: a process in it, or all of it, "
+            "was killed, and memory is the usual reason; a probe that failed and a pod that was deleted end so too"
+        )
+        severity = Severity.NOTE if runs else Severity.WARNING
+        yield check.found(message, severity=severity, fixes=[POD_LAST_WORDS, LOOK, MAPPED, FEWER_WORKERS])
         return
     group = host.cgroup if host else None
     if (group is None or group.oom_kills is None) and kernel_log is None:

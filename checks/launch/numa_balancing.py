@@ -48,10 +48,15 @@ check = Check(
 def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
     """Balancing is on, on a machine with GPUs and several nodes."""
     numa = host.numa
-    if numa is None or not numa.balancing or len(numa.nodes) < 2 or gpus is None or not gpus.devices:
+    if numa is None or not numa.balancing or len(numa.nodes) == 1 or (gpus is not None and not gpus.devices):
         return
+    there = (
+        f" and there are {len(numa.nodes)} NUMA nodes"
+        if numa.nodes
+        else ", which counts with several NUMA nodes"
+    )
     message = (
-        f"kernel.numa_balancing is on and there are {len(numa.nodes)} NUMA nodes: the kernel moves pages while "
-        "training runs, which makes steps slower and uneven"
+        f"kernel.numa_balancing is on{there}: the kernel moves pages while training runs, which makes steps slower and "
+        "uneven"
     )
     yield check.found(message)

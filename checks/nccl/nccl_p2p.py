@@ -27,7 +27,7 @@ NCCL_P2P_DISABLE=1, this is it.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, listed
-from gpudoctor.facts import Gpus, Pci
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
 
@@ -117,7 +117,14 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
             for word in CONSUMER
         )
     ]
-    for pairs, severity in ((linked, Severity.ERROR), (turned_off, Severity.WARNING), (near, Severity.NOTE)):
+    # a matrix alone, as somebody pastes it because copies between GPUs are the trouble
+    alone = [pair for pair in denied if not pair.path and not devices.get(pair.first, Gpu(index=0)).name]
+    for pairs, severity in (
+        (linked, Severity.ERROR),
+        (turned_off, Severity.WARNING),
+        (near, Severity.NOTE),
+        (alone, Severity.NOTE),
+    ):
         if pairs:
             first = pairs[0]
             named = listed([f"GPU {pair.first} and GPU {pair.second}" for pair in pairs], 1, noun="pair")

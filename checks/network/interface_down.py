@@ -28,11 +28,12 @@ line in `sudo dmesg -T | grep -i link` with that of the job's first error. `etht
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import (
     Interface,
     Interfaces,
     Launch,
+    Links,
     Names,
     NcclConfiguration,
     Setting,
@@ -100,12 +101,18 @@ LOOPBACK = [
 
 @check.environment
 def environment(
-    interfaces: Interfaces,
+    interfaces: Interfaces | None,
+    links: Links | None,
     launch: Launch | None,
     names: Names | None,
     configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """Loopback is down, or an interface that the ranks were told to use, or whose address they pass on."""
+    if interfaces is None:
+        if links is None:
+            raise CannotTell("the network interfaces are not known")
+        yield from _of_links(links, settings(launch or Launch(), configuration))
+        return
     lo = interfaces.loopback
     if lo is not None and not (lo.up and "127.0.0.1" in lo.addresses):
         state = "has no address" if lo.up else "is down"
@@ -125,6 +132,24 @@ def environment(
             message = f"{role} is the address of {one.name}, which {_state(one)}: {rest}"
             yield check.found(message, severity=severity, fixes=_fixes(one, interfaces))
     yield from _others(interfaces, seen, spans)
+
+
+def _of_links(links: Links, known: dict[str, Setting]) -> Iterator[Finding]:
+    """Find what variables name and is down, where no address is known."""
+    shown = Interfaces(all=links.all)
+    variables = {name: setting.value for name, setting in known.items()}
+    asked = [("GLOO_SOCKET_IFNAME", links.named(name)) for name in gloo_names(variables)]
+    fitting = nccl_asked(shown, variables)
+    if (
+        fitting
+        and not variables["NCCL_SOCKET_IFNAME"].startswith("^")
+        and not any(one.runs for one in fitting)
+    ):
+        asked.append(("NCCL_SOCKET_IFNAME", fitting[0]))
+    for name, one in asked:
+        if one is not None and not one.runs:
+            message = f"{known[name]} names {one.name}, and {one.name} {_state(one)}: the ranks cannot use it"
+            yield check.found(message, fixes=_fixes(one, shown, "" if known[name].where else name))
 
 
 def _others(interfaces: Interfaces, seen: set[str], spans: bool) -> Iterator[Finding]:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
     from gpudoctor.facts.kubernetes import Kubernetes, KubernetesNode
     from gpudoctor.facts.launch import Launch
+    from gpudoctor.facts.links import Links
     from gpudoctor.facts.measurements import (
         Collective,
         Connection,
@@ -202,6 +203,7 @@ NAMES = {
     "interfaces": "Interface Interfaces",
     "kernel_log": "KernelEvent KernelLog",
     "kubernetes": "Kubernetes KubernetesNode",
+    "links": "Links",
     "launch": "Launch",
     "measurements": (
         "Collective Connection DeviceSpeed Disk Measurements Missing Packets Payload PeerCopy siblings_median"

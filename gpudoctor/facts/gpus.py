@@ -23,6 +23,8 @@ class GpuPair(Struct, frozen=True, kw_only=True):
     p2p: str = ""
     """``nvmlDeviceGetP2PStatus`` for reading: ``OK``, ``CNS`` (chipset not supported), ``GNS`` (GPU), ``TNS``
     (topology), ``DR`` (disabled by regkey), ``NS``; empty: not known."""
+    nvlink: bool | None = None
+    """An NVLink joins them, where ``nvidia-smi topo -p2p n`` alone says it; the path says more."""
 
 
 NO_DRIVER = (9, 12)

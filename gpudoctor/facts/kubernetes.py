@@ -21,3 +21,5 @@ class Kubernetes(Struct, frozen=True, kw_only=True):
     nodes: list[KubernetesNode] = []
     oom_killed: list[str] = []
     """Containers that ended, the last time or now, with the reason ``OOMKilled``."""
+    sigkilled: dict[str, bool] = {}
+    """Containers that ended with exit code 137 and another reason, and whether they run again."""

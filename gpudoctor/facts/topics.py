@@ -9,6 +9,7 @@ from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.extensions import Extensions
 from gpudoctor.facts.kubernetes import Kubernetes
+from gpudoctor.facts.links import Links
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.nccl_start import NcclStart
 from gpudoctor.facts.ranks import Ranks
@@ -37,6 +38,7 @@ PASTED: dict[str, type[Struct]] = {
     "nccl_start": NcclStart,
     "kubernetes": Kubernetes,
     "extensions": Extensions,
+    "links": Links,
 }
 """Topics that are read of other tools' output alone."""
 

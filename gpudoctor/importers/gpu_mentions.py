@@ -26,7 +26,13 @@ _OWN = re.compile(
 )
 # What somebody should have, wants or compares with is not what is there.
 _OTHER = re.compile(
-    r"\b(?:recommend|requir|support|minimum|at least|need|buy|bought|upgrad|order|instead|compar|tested|works)",
+    r"\b(?:recommend|requir|support|minimum|at least|need|buy|bought|upgrad|order|instead|compar|tested|works\b)",
+    re.IGNORECASE,
+)
+# In one machine, and not in one each.
+_OF_ONE = re.compile(
+    r"\b(?:my|our|this|the|a|one|same|single) (?:\w+ ){0,2}(?:machine|server|workstation|box|rig|pc|node|system)\b"
+    r"|\b(?:I|we) have\b",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
@@ -36,6 +42,8 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _MOST = 16
+_FEW, _SHORT = 6, 50
+"""Characters beside a model's name on a line of its own."""
 
 
 def read(lines: Iterable[str]) -> list[Gpu]:
@@ -45,7 +53,9 @@ def read(lines: Iterable[str]) -> list[Gpu]:
         if "://" in line or _OTHER.search(line[:1000]):
             continue
         for match in _MODEL.finditer(line[:1000]):
-            if match["count"] or _OWN.search(line[: match.start()]):
+            # a line of its own is what a program printed of the device
+            alone = len(line) - len(match[0]) < _FEW and len(line) < _SHORT
+            if match["count"] or alone or _OWN.search(line[: match.start()]):
                 name = _written(match["name"] or match["other"])
                 found[name] = max(found.get(name, 1), int(match["count"] or 1))
         for match in _NUMBER.finditer(line[:1000]):
@@ -66,6 +76,21 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
             found.setdefault(int(row["index"]), _written(row["name"]))
     whole = len(found) > 1 and sorted(found) == list(range(len(found)))
     return [Gpu(index=index, name=name) for index, name in sorted(found.items())] if whole else []
+
+
+def counted(lines: Iterable[str]) -> list[Gpu]:
+    """Return the GPUs of several models that one sentence counts: ``4 GPUs (2x RTX 4090, 2x RTX 3090)``."""
+    for line in lines:
+        if ("x" not in line and "\u00d7" not in line) or "://" in line or _OTHER.search(line[:400]):
+            continue
+        found: dict[str, int] = {}
+        for match in _MODEL.finditer(line[:400]):
+            if match["count"]:
+                found.setdefault(_written(match["name"] or match["other"]), int(match["count"]))
+        if len(found) > 1 and sum(found.values()) <= _MOST and _OF_ONE.search(line[:400]):
+            names = [name for name, number in found.items() for _ in range(number)]
+            return [Gpu(index=index, name=name) for index, name in enumerate(names)]
+    return []
 
 
 def _written(name: str) -> str:

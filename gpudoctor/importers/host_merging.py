@@ -11,6 +11,7 @@ from gpudoctor.importers import (
     docker_info,
     host_commands,
     host_words,
+    kernel_settings,
     numa_layout,
     rdma_words,
     shell_answers,
@@ -27,12 +28,19 @@ def whole(
         host = _filled(host, reader.read(pieces))
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
         host = replace(host or Host(), shm_bytes=start.shm_bytes, container=start.engine)
-    host = _filled(host, host_words.read(pieces))
+    host = _with_settings(_filled(host, host_words.read(pieces)), kernel_settings.read(pieces))
     more = _rdma(host, pieces)
     if adapters is not None and host is not None and host.limits:
         layers = {d.name: port.link_layer for d in adapters.devices for port in d.ports if port.active}
         more |= {"rdma": layers} if layers else {}
     return replace(host or Host(), **more) if more else host
+
+
+def _with_settings(known: Host | None, more: Host | None) -> Host | None:
+    """Add what the kernel's settings are to the memory nodes that are known."""
+    if known is None or more is None or known.numa is None or more.numa is None:
+        return _filled(known, more)
+    return replace(known, numa=replace(more.numa, nodes=known.numa.nodes))
 
 
 def _rdma(host: Host | None, pieces: list[str]) -> dict[str, Any]:
@@ -44,8 +52,8 @@ def _rdma(host: Host | None, pieces: list[str]) -> dict[str, Any]:
     if "memlock" not in limits:
         return {}
     more: dict[str, Any] = {"lock_refused": said.refused, "limits": limits} if said.refused else {}
-    if said.layers and (host is None or not host.rdma):
-        more |= {"rdma": said.layers, "limits": limits}
+    if (said.layers or said.named) and (host is None or not host.rdma):
+        more |= {"rdma": said.layers or said.named, "limits": limits}
     return more
 
 

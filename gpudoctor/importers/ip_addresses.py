@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from gpudoctor.facts import Interface, Interfaces
+from gpudoctor.facts import Interface, Interfaces, Links
 
 _IP = re.compile(
     r"(?P<index>\d{1,4}): (?P<name>[\w.-]{1,32})(?:@\S{1,32})?: <(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,300})"
@@ -18,7 +18,8 @@ _FLAGS = re.compile(r"(?P<flags>(?:[A-Z]{2,12} )*(?:[A-Z]{2,12}) )\s?MTU:(?P<mtu
 # "eno1             UP             10.1.4.7/24 fe80::ae1f:6bff:fe00:1122/64"
 _BRIEF = re.compile(
     r"(?P<name>[\w.-]{1,32})(?:@\S{1,32})?\s+(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)"
-    r"(?P<addresses>(?:\s+[0-9a-fA-F.:]{2,45}/\d{1,3}(?: metric \d{1,6})?)*)$"
+    r"(?P<addresses>(?:\s+[0-9a-fA-F.:]{2,45}/\d{1,3}(?: metric \d{1,6})?)*)"
+    r"(?:\s+[0-9a-f:]{17,60} <(?P<flags>[A-Z_,0-9-]{2,200})>)?$"
 )
 _MTU = re.compile(r"\bmtu (\d{1,6})")
 _ADDRESS = re.compile(r"inet6? (?:addr:)?(?P<address>[0-9a-fA-F.:]{2,45})(?:/\d{1,3})?(?: |$)")
@@ -40,8 +41,21 @@ _KINDS = {
 _MOST = 500
 
 
-def read(lines: Iterable[str]) -> Interfaces | None:
-    """Read all interfaces; ``None`` where loopback is not among them: then the list is an excerpt.
+def read(lines: Iterable[str]) -> tuple[Interfaces | None, Links | None]:
+    """Read all interfaces, or, where no address stands beside them, their links.
+
+    Both are ``None`` without loopback among them: then the list is an excerpt, of which the links alone count.
+    """
+    shown = _shown(lines)
+    if any(one.addresses for one in shown):
+        return (Interfaces(all=shown) if any(one.loopback for one in shown) else None), None
+    return None, Links(
+        all=shown
+    ) if shown else None  # "ip link" shows no addresses, which is not that there are none
+
+
+def _shown(lines: Iterable[str]) -> list[Interface]:
+    """Return the interfaces that the lines show.
 
     ``2: eth0@if7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 … state UP`` … ``inet 10.20.3.4/16 … scope global eth0``
     """
@@ -59,11 +73,7 @@ def read(lines: Iterable[str]) -> Interfaces | None:
         elif "MTU:" in line and (match := _FLAGS.match(line[:200])):
             flags = match["flags"].split()
             current |= {"up": "UP" in flags, "running": "RUNNING" in flags, "mtu": int(match["mtu"])}
-    if not any(values["loopback"] for values in found.values()):
-        return None
-    if not any(values["addresses"] for values in found.values()):
-        return None  # "ip link" shows none of them, which is not that there are none
-    return Interfaces(all=[Interface(**values) for values in found.values()])
+    return [Interface(**values) for values in found.values()]
 
 
 def _begun(line: str) -> dict[str, Any] | None:
@@ -75,10 +85,11 @@ def _begun(line: str) -> dict[str, Any] | None:
     if "Link encap:" in line and (match := _ENCAPSULATED.match(line[:200])):
         loopback = match["encapsulation"].startswith("Local Loopback")
         return _interface(match["name"], None, ["LOOPBACK"] if loopback else [], "")
-    if ("/" in line or "DOWN" in line) and (match := _BRIEF.match(line[:1000])):
+    if ("/" in line or "DOWN" in line or line.endswith(">")) and (match := _BRIEF.match(line[:1000])):
         name, state = match["name"], match["state"]
         # of loopback, and of what has no link to lose, the kernel says UNKNOWN
         flags = ["UP", "LOWER_UP"] if state in ("UP", "UNKNOWN") else []
+        flags = match["flags"].split(",") if match["flags"] else flags
         found = _interface(name, None, flags + (["LOOPBACK"] if name == "lo" else []), f"state {state}")
         return found | {
             "addresses": [word.partition("/")[0] for word in match["addresses"].split() if "/" in word]

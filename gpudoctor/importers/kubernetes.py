@@ -15,15 +15,20 @@ _TITLE = re.compile(r"\"?(?P<title>[Cc]apacity|[Aa]llocatable)\"?:(?: \{)?$")
 _CONTAINER = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,62}):$")
 _SECTION = re.compile(r"[A-Z][\w -]{2,40}:")
 _KILLED = re.compile(r"Reason:\s{1,20}OOMKilled$")
+# below "State:" and "Last State:"
+_STATE = re.compile(r"(?P<last>Last )?State:\s{1,20}(?P<state>Running|Waiting|Terminated)$")
+_SIGKILL = re.compile(r"Exit Code:\s{1,12}137$")
 _MOST = 256
 
 
 def read(lines: list[str]) -> Kubernetes | None:
     """Read nodes whose capacity and what is allocatable both stand there; ``None`` where nothing is of a cluster."""
-    if not any(line.endswith(("apacity:", 'apacity": {', "OOMKilled")) for line in lines):
+    if not any(line.endswith(("apacity:", 'apacity": {', "OOMKilled", " 137")) for line in lines):
         return None
     nodes: dict[tuple[str, str], dict[str, int]] = {}
     killed: list[str] = []
+    by_signal: dict[str, bool] = {}
+    running = False
     name = section = container = ""
     for line in lines:
         if ":" not in line[:80]:
@@ -33,6 +38,11 @@ def read(lines: list[str]) -> Kubernetes | None:
         elif _KILLED.match(line[:60]):
             if (container or name) not in killed and len(killed) < _MOST:
                 killed.append(container or name)
+        elif match := _STATE.match(line[:60]):
+            running = (not match["last"] and match["state"] == "Running") or (bool(match["last"]) and running)
+        elif _SIGKILL.match(line[:60]):
+            if len(by_signal) < _MOST:
+                by_signal.setdefault(container or name, running)
         elif match := _TITLE.match(line[:40]):
             section = match["title"].capitalize()
         elif match := _CONTAINER.match(line[:70]):
@@ -47,4 +57,7 @@ def read(lines: list[str]) -> Kubernetes | None:
         for (of, resource), told in nodes.items()
         if len(told) == len(("Capacity", "Allocatable"))
     ]
-    return Kubernetes(nodes=found, oom_killed=killed) if found or killed else None
+    by_signal = {of: runs for of, runs in by_signal.items() if of not in killed}
+    if not (found or killed or by_signal):
+        return None
+    return Kubernetes(nodes=found, oom_killed=killed, sigkilled=by_signal)

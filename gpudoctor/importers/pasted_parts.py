@@ -82,17 +82,12 @@ class Parts:
         """Add what the other parts hold to what collect_env's output holds."""
         gpus = self._gpus(found)
         torch = found.get("torch") or self._torch()
-        if (
-            gpus is None
-            and isinstance(torch, Torch)
-            and torch.imported
-            and LOCAL.search(torch.version or "")
-            and not torch.devices
-            and not torch.cuda_available
-        ):
+        launch = self._launch(found)
+        if gpus is None and self._asks_for_people(torch, launch):
             mentioned = gpu_mentions.read(self.pieces)
             gpus = Gpus(driver_version=self.table.driver_version, devices=mentioned) if mentioned else None
         bus = self._bus(gpus)
+        interfaces, links = ip_addresses.read(self.pieces)
         return {
             **found,
             "gpus": gpus,
@@ -103,7 +98,8 @@ class Parts:
             "kernel_log": kernel_log.read(self.pieces),
             "infiniband": self.adapters,
             "container_start": self.start,
-            "interfaces": ip_addresses.read(self.pieces),
+            "interfaces": interfaces,
+            "links": links,
             "slurm": slurm.read(self.pieces),
             "nccl_start": nccl_start.read(self.pieces),
             "extensions": extensions.read(self.pieces),
@@ -111,9 +107,18 @@ class Parts:
             "kubernetes": kubernetes.read(self.pieces),
             "storage": disks.read(self.pieces),
             "host": host_merging.whole(found.get("host"), self.pieces, self.adapters, self.start),
-            "launch": self._launch(found),
+            "launch": launch,
             **installed_packages.read(self.pieces, found),
         }
+
+    @staticmethod
+    def _asks_for_people(torch: Struct | str | None, launch: Launch | None) -> bool:
+        """Return whether only people's words can tell which GPUs are there, and something hangs on it."""
+        if isinstance(torch, Torch) and (torch.devices or torch.cuda_available):
+            return False
+        if launch is not None and "CUDA_VISIBLE_DEVICES" in launch.variables:
+            return True
+        return isinstance(torch, Torch) and bool(torch.imported) and bool(LOCAL.search(torch.version or ""))
 
     def _gpus(self, found: Found) -> Gpus | str | None:
         known = found.get("gpus")
@@ -143,7 +148,11 @@ class Parts:
                 Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
             ]
         if not devices:
-            devices = framework_env.different_devices(self.pieces) or gpu_mentions.listed(self.pieces)
+            devices = (
+                framework_env.different_devices(self.pieces)
+                or gpu_mentions.listed(self.pieces)
+                or gpu_mentions.counted(self.pieces)
+            )
         if not devices:
             devices = [
                 Gpu(index=index, processes=processes)

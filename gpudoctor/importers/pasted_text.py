@@ -30,7 +30,7 @@ _SIGNS = (
     "Unable to determine", "GPU0", "gpu0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ",
     "[MiB]", "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM",
     "oom-kill", "group out of memory", "UCX", "Torch", "PCIe Bus Error", "blocked for more than", "soft lockup",
-    "segfault at", "mlx5_core", "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ",
+    "segfault at", "mlx5_core", "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ", "GPUs",
     "shm_size:", "docker run", "podman run", "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)",
     "Max memory: ", " MB |", "river:", "river version", "Reasons", "FB Memory Usage", "GPU Reset Status", "Inforom",
     "==> ", "n_gids_found", "No IB devices", "node GUID", "Link encap", " UNKNOWN ", "apacity", "OOMKilled",
@@ -39,7 +39,7 @@ _SIGNS = (
     "shm", "hared memory", "memlock", "ocked memory", "ibv_", "OrderedDict([", "detectron2", "pytorch  ", "P2P=Enabled",
     "IO_PAGE_FAULT", "MEMLOCK", "Link layer:", "allocate MR", "DCGM_FI_DEV", "stub library",
     "oom_kill ", "ShmSize", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
-    "AMD-SMI", "amd-smi", "HSA System",
+    "AMD-SMI", "amd-smi", "HSA System", "numa_balancing", "governor", "current_clocksource", "Exit Code: ",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

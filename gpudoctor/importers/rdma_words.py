@@ -18,6 +18,14 @@ _NO_MEMORY = re.compile(
     r"\b(?P<call>ibv_(?:reg_\w{1,20}|create_(?:cq|qp|srq)\w{0,10}|alloc_\w{1,10}))\b.{0,200}"
     r"(?:failed\W{0,3}$|Cannot allocate memory|\b(?:errno|error) (?:is )?12\b|ENOMEM)"
 )
+# libibverbs itself, whether there is an adapter or not
+_WARNED = re.compile(r"libibverbs: Warning: RLIMIT_MEMLOCK is (?P<bytes>\d{1,15}) bytes")
+# an adapter by its name, or the network's, in somebody's sentence
+_NAMED = re.compile(r"(?<![\w./-])(?P<name>(?:mlx[45]|bnxt_re|irdma|hfi1|efa)_\d{1,2})(?![\w/-])")
+_NETWORK = re.compile(
+    r"\b(?:over|via|with|use|using|on) (?:(?:an|the|our|HDR|NDR|EDR|FDR) )?(?:IB|Infini[Bb]and|RoCE(?:v2)?)\b"
+    r"|\b(?:IB|Infini[Bb]and|RoCE(?:v2)?) (?:drivers?|adapters?|cards?|NICs?|HCAs?|network|fabric|cluster|nodes?)\b"
+)
 _PERFTEST = ("Couldn't allocate MR", "failed to create mr", "Failed to create MR")
 _MOST = 64
 
@@ -28,6 +36,8 @@ class Said:
 
     layers: dict[str, str] = field(default_factory=dict)
     """Link layers by adapter."""
+    named: dict[str, str] = field(default_factory=dict)
+    """Those that a sentence names; the layer is that of the one network of which it speaks."""
     limit: Limit | None = None
     """The limit on locked memory, where a refusal names it."""
     refused: str = ""
@@ -44,10 +54,15 @@ def read(lines: Iterable[str]) -> Said:
         if "NET/IB" in line[:400] and (using := _USING.search(line[:3000])):
             for match in _ADAPTER.finditer(using["list"]):
                 said.layers.setdefault(match["name"], _LAYERS[match["layer"]])
+        elif "RLIMIT_MEMLOCK" in line[:200] and (warned := _WARNED.search(line[:300])):
+            soft = int(warned["bytes"])
+            said.limit = said.limit or Limit(soft=soft, hard=soft)
+            said.named.setdefault("an adapter", "")
         elif "UCX" in line[:200] and (refused := _REFUSED.search(line[:1000])):
             said.layers.setdefault(refused["name"], "")
             soft = int(refused["kbytes"]) << 10
             said.limit = Limit(soft=soft, hard=soft)
+        _name(said, line)
         if not said.refused and "ibv_" in line[:1000] and (short := _NO_MEMORY.search(line[:1500])):
             said.refused = short["call"]
         elif not said.refused and line.strip() in _PERFTEST:
@@ -55,3 +70,16 @@ def read(lines: Iterable[str]) -> Said:
         if len(said.layers) >= _MOST:
             break
     return said
+
+
+def _name(said: Said, line: str) -> None:
+    """Add the adapter or the network that a sentence names, ``mlx5_0`` or ``over IB``."""
+    if ("_" in line[:1000] or "IB" in line[:1000] or "fini" in line[:1000] or "RoCE" in line[:1000]) and len(
+        said.named
+    ) < _MOST:
+        network = _NETWORK.search(line[:1000])
+        layer = "" if network is None else "Ethernet" if "RoCE" in network[0] else "InfiniBand"
+        for match in _NAMED.finditer(line[:1000]):
+            said.named.setdefault(match["name"], layer)
+        if layer:
+            said.named.setdefault("an adapter", layer)

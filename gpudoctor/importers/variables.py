@@ -36,7 +36,23 @@ _TUNED = re.compile(
 _SHOWN = re.compile(
     r"(?:^|[\s;`])CUDA_VISIBLE_DEVICES=(?P<quote>['\"]?)(?P<value>\d{1,2}(?:,\d{1,2}){0,15})(?P=quote)(?=[\s;`]|$)"
 )
+# "I set CUDA_VISIBLE_DEVICES to 2", "CUDA_VISIBLE_DEVICES was -1 in my .bashrc", "CUDA_VISIBLE_DEVICES is empty"
+_TOLD = re.compile(
+    r"\bCUDA_VISIBLE_DEVICES[`'\"]?\s{0,2}"
+    r"(?:=|:|(?:(?:variable|was|is|had been|has been|got|being|set|equal|to|as|of)\s){1,4})\s{0,2}"
+    r"(?:(?P<quote>[`'\"]?)(?P<value>-1|\d{1,2}(?:, ?\d{1,2}){0,15})(?P=quote)(?![\w/-]|\.\d)"
+    r"|(?P<empty>empty\b|(?:an |the )empty string\b|\"\"|''))"
+)
+_NOT_SET = re.compile(
+    r"\b(?:not|never|isn't|wasn't|try|tried|trying|should|could|if|when|unset|after|instead|e\.g|works?|worked|fix\w*|recommend\w*)\b",
+    re.IGNORECASE,
+)
+"""What somebody did not do, tried, or found to help."""
 _NO_SUCH = ("no CUDA-capable device is detected", "No CUDA GPUs are available", "invalid device ordinal")
+_NONE_SEEN = re.compile(
+    r"\bis_available(?:\(\))?[`'\"]?\s{0,2}(?:is|returns?|returned|gives?|says|:|=+|->)\s{0,2}[`'\"]?(?i:false)"
+    r"|\bdevice_count(?:\(\))?[`'\"]?\s{0,2}(?:is|returns?|returned|gives?|says|:|=+|->)\s{0,2}[`'\"]?0\b"
+)
 _COMMENT = re.compile(r"\s#.*")
 _STARTED = re.compile(
     r"(?:[$%>] )?(?:env )?(?:[A-Z][A-Z0-9_]{1,79}=\S{0,300} +){1,40}"
@@ -137,14 +153,26 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
 def hiding(lines: Iterable[str]) -> dict[str, str]:
     """Return the GPUs that commands of a text let a program see, where it found none: all must say the same.
 
-    ``$ CUDA_VISIBLE_DEVICES=2 python train.py`` and, below it, ``no CUDA-capable device is detected``
+    ``$ CUDA_VISIBLE_DEVICES=2 python train.py``, or ``I set CUDA_VISIBLE_DEVICES to 2``, and below it ``no CUDA-capable
+    device is detected``
     """
     values, failed = set[str](), False
     for line in lines:
-        if "CUDA_VISIBLE_DEVICES=" in line[:1000] and not line.startswith(("#", "//")):
+        if "CUDA_VISIBLE_DEVICES" in line[:1000] and not line.startswith(("#", "//")):
             values.update(match["value"] for match in _SHOWN.finditer(line[:2000]))
-        failed = failed or any(words in line[:1000] for words in _NO_SUCH)
+            values.update(_told(line[:1000]))
+        failed = (
+            failed or any(words in line[:1000] for words in _NO_SUCH) or bool(_NONE_SEEN.search(line[:1000]))
+        )
     return {"CUDA_VISIBLE_DEVICES": values.pop()} if failed and len(values) == 1 else {}
+
+
+def _told(line: str) -> Iterator[str]:
+    """Yield the values that a sentence says the variable had."""
+    for sentence in re.split(r"(?<=[.!?;]) (?=[A-Z])", line):
+        if not _NOT_SET.search(sentence):
+            for match in _TOLD.finditer(sentence):
+                yield "" if match["empty"] else match["value"].replace(" ", "")
 
 
 def of_containers(lines: Iterable[str]) -> dict[str, str]:

@@ -61,3 +61,9 @@ def test_a_clock_that_is_read_slowly(source, slow):
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_text_that_tells_of_no_gpu():
+    _, [finding] = run(host=host({"powersave": 1}, "intel_pstate"))
+    assert finding.severity is Severity.NOTE
+    assert run(host=host({"powersave": 1}), gpus=Gpus())[1] == []

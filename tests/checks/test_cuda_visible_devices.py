@@ -228,3 +228,11 @@ def test_unknown():
     assert run("0", Gpus(error="Unknown Error", error_code=999))[0].status is CheckStatus.UNKNOWN
     assert run(MIG, Gpus(devices=[Gpu(index=0, name="H200", mig=True)]))[0].status is CheckStatus.UNKNOWN
     assert run("GPU-aaaa", Gpus(devices=[Gpu(index=0)]))[0].status is CheckStatus.UNKNOWN
+
+
+def test_all_are_hidden_on_a_machine_of_which_nothing_is_known():
+    _, [finding] = run("-1", gpus=None)
+    assert (finding.severity, finding.message) == (
+        Severity.WARNING,
+        "CUDA_VISIBLE_DEVICES=-1 hides every GPU of the machine",
+    )

@@ -272,3 +272,11 @@ def test_a_container_that_kubernetes_calls_killed():
     _, [finding] = examine(Registry().check("host-oom-killed"), Source.ENVIRONMENT, snapshot)
     assert finding.severity is Severity.WARNING
     assert finding.message.startswith("Kubernetes says OOMKilled of the container trainer: ")
+
+
+def test_a_container_that_ended_by_sigkill_without_a_reason():
+    for runs, severity in ((False, Severity.WARNING), (True, Severity.NOTE)):
+        snapshot = Snapshot({"kubernetes": Kubernetes(sigkilled={"trainer": runs})})
+        _, [finding] = examine(Registry().check("host-oom-killed"), Source.ENVIRONMENT, snapshot)
+        assert finding.severity is severity
+        assert finding.message.startswith("the container trainer ended with exit code 137, by SIGKILL")

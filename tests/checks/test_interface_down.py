@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.facts import Interface, Interfaces, Launch, Links, Names, Resolution
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -86,4 +86,15 @@ def test_spare_ports_and_bridges_are_left_in_peace() -> None:
 
 
 def test_unknown() -> None:
-    assert run()[0].reason == "interfaces: not in this report"
+    assert run()[0].reason == "the network interfaces are not known"
+
+
+def test_links_whose_addresses_a_text_does_not_show() -> None:
+    links = Links(all=[LO, ETH0, DOWN])
+    _, [finding] = run(links=links, launch=GLOO)
+    assert finding.message.endswith("eth1 is down: the ranks cannot use it")
+    nccl = Launch(variables={"NCCL_SOCKET_IFNAME": "eth1"})
+    assert run(links=links, launch=nccl)[0].status is CheckStatus.FOUND
+    assert run(links=links, launch=Launch(variables={"NCCL_SOCKET_IFNAME": "eth"}))[1] == []
+    assert run(links=links)[0].status is CheckStatus.PASSED
+    assert run()[0].status is CheckStatus.UNKNOWN

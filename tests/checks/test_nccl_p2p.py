@@ -103,3 +103,11 @@ def test_passes(gpus):
 @pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_matrix_alone_is_a_note() -> None:
+    pairs = [GpuPair(first=0, second=1, p2p="CNS")]
+    _, [finding] = run(gpus=Gpus(devices=[Gpu(index=0), Gpu(index=1)], pairs=pairs))
+    assert finding.severity is Severity.NOTE
+    cards = [Gpu(index=n, name="NVIDIA GeForce RTX 4090") for n in range(2)]
+    assert run(gpus=Gpus(devices=cards, pairs=pairs))[1] == []

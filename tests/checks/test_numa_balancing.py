@@ -38,3 +38,8 @@ def test_passes_without_gpus():
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_text_that_tells_neither_of_gpus_nor_of_nodes():
+    _, [finding] = run(host=host(True, 0))
+    assert finding.message.startswith("kernel.numa_balancing is on, which counts with several NUMA nodes")

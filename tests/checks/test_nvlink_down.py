@@ -199,3 +199,12 @@ def test_a_matrix_that_is_cut_off_shows_nothing_of_the_rest():
     whole = matrix(H100, 8, 5)
     for pairs in (whole.pairs[:7], [pair for pair in whole.pairs if pair.second < 3]):
         assert run(gpus=Gpus(devices=whole.devices, pairs=pairs))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "joined", "found"), [(A100, False, True), (A100, True, False), (CARD, False, False)]
+)
+def test_a_matrix_of_nvlink_alone(name: str, joined: bool, found: bool) -> None:
+    pairs = [GpuPair(first=0, second=1, nvlink=joined)]
+    _, findings = run(gpus=Gpus(devices=[Gpu(index=n, name=name) for n in range(2)], pairs=pairs))
+    assert bool(findings) is found

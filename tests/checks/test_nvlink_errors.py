@@ -23,6 +23,10 @@ XID_145 = (
 SXID = "nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 CRC = "\t Link 0: CRC Errors: 40"
 EXAMPLES = {
+    "The kernel log has Xid errors of this node:\n  - `Xid 74`: on a card\n": (
+        "NVLink lost data (Xid 74): the GPUs on it cannot go on"
+    ),
+    "Since today dmesg shows Xid 74 on one of them": "NVLink lost data (Xid 74): the GPUs on it cannot go on",
     UNCORRECTABLE: MESSAGE,
     "NCCL WARN Cuda failure 'Invalid access of peer GPU memory over nvlink or a hardware error'": MESSAGE,
     XID_74: "NVLink lost data (Xid 74, link 14, the GPU at 0000:1b:00): the GPUs on it cannot go on",
@@ -127,3 +131,16 @@ def test_passes(facts):
 @pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("* XID 74 - twice since yesterday, GPU-2", True),
+        ("The kernel log shows these Xid events:\n  - `Xid 145`: a link\n", True),
+        ("We would like support for these Xid events:\n  - `Xid 145`: a link\n", False),
+        ("- Xid 74: NVLink error\n", False),
+    ],
+)
+def test_a_list_of_what_happened(text: str, found: bool) -> None:
+    assert bool(matches(text, [CHECK])) is found

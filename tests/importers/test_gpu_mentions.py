@@ -53,3 +53,23 @@ def test_beside_a_torch_whose_build_is_named(facts_of):
 def test_a_line_for_each(text, names, facts_of):
     gpus = facts_of(text + CPU).get("gpus")
     assert (gpus and [gpu.name for gpu in gpus.devices]) == names
+
+
+def test_several_models_that_one_sentence_counts(facts_of):
+    names = [
+        gpu.name for gpu in facts_of("The GPUs of our server: 1x RTX 3080 and 2x RTX 3060\n")["gpus"].devices
+    ]
+    assert names == ["RTX 3080", "RTX 3060", "RTX 3060"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I compared 2x RTX 3080 with 2x RTX 3060, GPUs of one machine each\n",
+        "GPUs: 2x RTX 3080 or 2x RTX 3060\n",
+        "Our GPUs: 2x RTX 3080 in this server\n",
+    ],
+)
+def test_no_mixture(text, facts_of):
+    told = facts_of(text + "RANK=0\nWORLD_SIZE=1\nLOCAL_RANK=0\n")
+    assert "gpus" not in told or len({gpu.name for gpu in told["gpus"].devices}) < 2

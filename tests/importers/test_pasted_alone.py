@@ -355,3 +355,25 @@ def test_what_holds_no_facts_is_refused_in_one_line(text, told, facts_of):
         facts_of(text)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+LINKS = """\
+lo               UNKNOWN        00:00:00:00:00:00 <LOOPBACK,UP,LOWER_UP>
+ens2f0           UP             b8:59:9f:00:00:01 <BROADCAST,MULTICAST,UP,LOWER_UP>
+ens2f1           DOWN           b8:59:9f:00:00:02 <NO-CARRIER,BROADCAST,MULTICAST,UP>
+"""
+
+
+def test_links_without_addresses(facts_of):
+    facts = facts_of(LINKS)
+    assert "interfaces" not in facts
+    assert {one.name: one.runs for one in facts["links"].all} == {"lo": True, "ens2f0": True, "ens2f1": False}
+
+
+def test_the_matrix_of_nvlink_is_none_of_peer_access(facts_of):
+    rows = " \tGPU0\tGPU1\n GPU0\tX\tNS\n GPU1\tNS\tX\n"
+    [pair] = facts_of(f"$ nvidia-smi topo -p2p n\n{rows}")["gpus"].pairs
+    assert (pair.p2p, pair.nvlink) == ("", False)
+    assert "gpus" not in facts_of(f"$ nvidia-smi topo -p2p a\n{rows}NCCL_DEBUG=INFO\nRANK=0\nLOCAL_RANK=0\n")
+    [pair] = facts_of(f"$ nvidia-smi topo -p2p r\n{rows}")["gpus"].pairs
+    assert pair.p2p == "NS"

@@ -32,3 +32,20 @@ def test_without_the_limit_nothing_is_asked_of_it(facts_of):
 def test_what_perftest_says(facts_of):
     host = facts_of("Couldn't allocate MR\n failed to create mr\n$ ulimit -l\n64\n")["host"]
     assert (host.lock_refused, host.limits["memlock"].soft) == ("ibv_reg_mr", 64 << 10)
+
+
+def test_adapters_and_networks_that_sentences_name(facts_of):
+    said = "The memlock limit is 64 KB in the job. "
+    assert facts_of(f"{said}We train over InfiniBand with mlx5_3.\n")["host"].rdma == {
+        "mlx5_3": "InfiniBand",
+        "an adapter": "InfiniBand",
+    }
+    assert facts_of(f"{said}The RoCE cards are new.\n")["host"].rdma == {"an adapter": "Ethernet"}
+    assert facts_of(f"{said}No network is named here.\n")["host"].rdma == {}
+
+
+def test_what_its_library_warns_of(facts_of):
+    host = facts_of(
+        "libibverbs: Warning: RLIMIT_MEMLOCK is 32768 bytes.\nRANK=0\nWORLD_SIZE=2\nLOCAL_RANK=0\n"
+    )["host"]
+    assert (host.rdma, host.limits["memlock"].soft) == ({"an adapter": ""}, 32 << 10)

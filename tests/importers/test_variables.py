@@ -73,3 +73,26 @@ def test_what_grep_leaves_out_of_env_is_not_missing(facts_of):
 def test_gpus_that_a_command_shows_to_a_program_which_finds_none(text, value, facts_of):
     launch = facts_of(HEAD + text).get("launch")
     assert (launch and launch.variables.get("CUDA_VISIBLE_DEVICES")) == value
+
+
+NONE = "RuntimeError: No CUDA GPUs are available\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The launcher had CUDA_VISIBLE_DEVICES set to 4,5 in it.\n", "4,5"),
+        ("In that shell CUDA_VISIBLE_DEVICES is `-1`.\n", "-1"),
+        ("CUDA_VISIBLE_DEVICES was an empty string there\n", ""),
+        ("CUDA_VISIBLE_DEVICES was not set to 3\n", None),
+        ("If I set CUDA_VISIBLE_DEVICES to 1 it is found\n", None),
+        ("CUDA_VISIBLE_DEVICES is 2.5 in the docs\n", None),
+    ],
+)
+def test_the_gpus_that_a_sentence_says_were_visible(text, value, facts_of):
+    facts = facts_of(text + NONE)
+    assert (facts["launch"].variables if "launch" in facts else {}).get("CUDA_VISIBLE_DEVICES") == value
+
+
+def test_without_a_failure_a_sentence_sets_nothing(facts_of):
+    assert "launch" not in facts_of(HEAD + "The launcher had CUDA_VISIBLE_DEVICES set to 4,5 in it.\n")

@@ -10,6 +10,8 @@ from gpudoctor.facts import GpuPair
 _COLOUR = re.compile(r"\[\d{1,2}m")  # where the escape before it was lost
 _GPU = re.compile(r"GPU(\d{1,3})")
 _PATH = re.compile(r"X|NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC")
+# "topo -p2p n" asks for NVLink, "a" for atomics, "p" for a registry key: of peer access they say nothing
+_OTHER = re.compile(r"\btopo +(?:-p2p|--p2p_matrix)[ =](?P<what>[rwnap])\b")
 _P2P = {"OK", "CNS", "GNS", "TNS", "NS", "DR"}
 _MOST = 64
 
@@ -20,8 +22,11 @@ def read(lines: Iterable[str]) -> list[GpuPair]:
     ``GPU0    X   NV18  NV18  PIX   0-47   0   N/A``
     """
     columns: list[int] = []
+    asked = ""
     pairs: dict[tuple[int, int], GpuPair] = {}
     for line in lines:
+        if "topo" in line[:200] and (command := _OTHER.search(line[:300])):
+            asked = command["what"]
         if "GPU" not in line[:40]:
             continue
         words = _COLOUR.sub("", line).split()[: _MOST + 2] if "GPU" in line[:40] else []
@@ -30,11 +35,13 @@ def read(lines: Iterable[str]) -> list[GpuPair]:
         if len(words) > 1 and (_GPU.fullmatch(words[1]) or words[1] in ("CPU", "NIC0", "mlx5_0")):
             columns = [int(found[1]) for word in words if (found := _GPU.fullmatch(word))]
         elif columns and int(match[1]) in columns and len(words) > len(columns):
-            _row(pairs, int(match[1]), columns, words[1 : len(columns) + 1])
+            _row(pairs, int(match[1]), columns, words[1 : len(columns) + 1], asked)
     return [pairs[key] for key in sorted(pairs)]
 
 
-def _row(pairs: dict[tuple[int, int], GpuPair], own: int, columns: list[int], words: list[str]) -> None:
+def _row(
+    pairs: dict[tuple[int, int], GpuPair], own: int, columns: list[int], words: list[str], asked: str
+) -> None:
     paths = all(_PATH.fullmatch(word) for word in words)
     if not paths and not all(word in _P2P or word == "X" for word in words):
         return
@@ -45,5 +52,7 @@ def _row(pairs: dict[tuple[int, int], GpuPair], own: int, columns: list[int], wo
         if paths and not pair.path:
             # SOC is what old drivers wrote for SYS.
             pairs[own, other] = replace(pair, path="SYS" if word == "SOC" else word)
-        elif not paths and not pair.p2p:
+        elif not paths and asked == "n":
+            pairs[own, other] = replace(pair, nvlink=word == "OK")
+        elif not paths and not pair.p2p and asked not in ("a", "p"):
             pairs[own, other] = replace(pair, p2p=word)
