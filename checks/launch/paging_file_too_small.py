@@ -1,8 +1,8 @@
-"""Windows has no memory left to promise: the paging file is too small.
+r"""Windows has no memory left to promise: the paging file is too small.
 
 ## What happens
 
-"OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading ...\\torch\\lib\\...dll", in
+"OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading ...\torch\lib\...dll", in
 the main process or in a worker; "Couldn't open shared file mapping: <torch_...>, error code: <1455>" when a worker hands over a
 batch; "(os error 1455)" when a file of safetensors is opened. Memory may look free meanwhile, and so may the GPU.
 

@@ -67,7 +67,7 @@ _WINDOWS = late_pattern(
     r"""(?<![A-Za-z0-9_\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
     r"""[^\s\\/:*?"<>|\r\n',;()\[\]]{0,255}"""
 )
-# A folder that another machine shares, \\server\share\..., as it is or with its backslashes doubled; with slashes in quotes alone.
+# A folder that another machine shares: \\server\share\..., its backslashes doubled or not, and with slashes in quotes.
 _SHARED_FOLDER = late_pattern(
     r"""(?:(?<![^\s"'=(])\\{2}(?:\\{2})?|(?<=["'])//)[A-Za-z][\w.$-]{1,62}"""
     r"""(?:(?:\\{1,2}|/)[^\s\\/:*?"<>|\r\n'\ufdd0\ufdd1]{1,128}){2,64}"""
@@ -91,7 +91,7 @@ def paths(text: str) -> Iterator[tuple[int, int]]:
 
 
 def windows_paths(text: str) -> Iterator[tuple[int, int]]:
-    """Find Windows paths: with a drive letter, written with slashes or backslashes, single or doubled; of another machine."""
+    """Find Windows paths, of a drive or another machine, with slashes or with single or doubled backslashes."""
     if "\\\\" in text or "//" in text:
         for match in _SHARED_FOLDER.finditer(text):
             yield match.start(), match.start() + len(match[0].rstrip("., "))
