@@ -12,6 +12,8 @@ NCCL sends CUDA tensors alone, gloo mostly CPU tensors, and neither knows every 
 - A loss, a metric or a count is made with `torch.tensor(x)`, on the CPU, and reduced over NCCL.
 - Buffers or parameters are still on the CPU when the model is wrapped in DDP.
 - A checkpoint or FSDP with CPU offload needs a CPU backend beside NCCL.
+- "Tensors must be contiguous": a transposed, sliced or expanded tensor, or a parameter that was tied or loaded as one. NCCL sends
+  numbers that lie one after the other.
 - The backend lacks the operation or type: sparse tensors with NCCL; with gloo, in older torch, reduce_scatter and
   `ReduceOp.AVG` (torch 2.15 has that one).
 
@@ -59,7 +61,7 @@ check = Check(
         r"Attempt to perform collective on tensor not on device passed to init_process_group",
         r"Tensors must be CUDA and dense|ProcessGroupNCCL requires CUDA tensors/devices",
         Symptom(
-            r"(?:Error|what\(\)): +Tensors must be (?:contiguous|non-overlapping and dense|on the same device)",
+            r"(?:Error|what\(\)): +Tensors must be (?:(?P<layout>contiguous|non-overlapping and dense)|on the same device)",
             near=DISTRIBUTED,
         ),
         r"ProcessGroup(?P<backend>Gloo|MPI|UCC)::(?P<operation>\w+): unsupported (?:layout|device)",
@@ -70,9 +72,15 @@ check = Check(
         r"Unconvertible (?P<backend>NCCL) type (?P<dtype>\w+)",
         Symptom(r"Error: +Invalid scalar type", near=r"distributed_c10d|ProcessGroupGloo|\bdist\.all_?\w+\("),
     ],
-    message="the process group's backend[ <backend>] cannot do this[: <operation>][ with type <dtype>]"
+    message="the process group's backend[ <backend>] cannot do this[: the tensor is not <layout>, as one that was transposed, sliced or expanded][: <operation>][ with type <dtype>]"
     "[ on device <device>]; the tensor must be on a device, of a type and for a call that the backend knows",
     fixes=[
+        Fix(
+            "Send a <layout> tensor; of a model, make the parameters so before it is wrapped",
+            "for p in model.parameters():\n    p.data = p.data.contiguous()\ndist.all_gather(gathered, x.contiguous())",
+            Kind.EDIT,
+            source="https://github.com/pytorch/pytorch/issues/73515",
+        ),
         Fix(
             "Make what is sent on this rank's GPU",
             'loss = torch.tensor(loss, device=torch.device("cuda", local_rank))\ndist.all_reduce(loss)',

@@ -23,7 +23,10 @@ EXAMPLES = {
     (
         '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 3100, in broadcast\n'
         "ValueError: Tensors must be contiguous"
-    ): MESSAGE,
+    ): (
+        "the process group's backend cannot do this: the tensor is not contiguous, as one that was transposed, sliced or expanded; "
+        "the tensor must be on a device, of a type and for a call that the backend knows"
+    ),
     "RuntimeError: ProcessGroupGloo::allreduce: unsupported layout": (
         "the process group's backend Gloo cannot do this: allreduce; the tensor must be on a device, of a type "
         "and for a call that the backend knows"
