@@ -43,6 +43,11 @@ LIBRARIES = (
 )
 # Those of torchvision's own libraries are the failure torchvision-mismatch.
 # cuDNN's own loader says "Could not load", which is the failure cuda-library-conflict.
+LOADS = (
+    r"from torch\._C import|[/\\]torch[/\\]__init__\.py|-> *\d+ import torch *$|[Ii]mport(?:ing|ed)? (?:py)?torch[,:] |"
+    r"(?m:^[> ]*import torch *\n(?! *(?:import|from) ))"
+)
+"""Where torch itself is what is loaded."""
 UNDEFINED = r"^(?!.*(?:torchvision[/\\](?:_C|image)|Could not load (?:library|symbol) )).*undefined symbol: "
 
 check = Check(
@@ -72,6 +77,9 @@ check = Check(
             r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): (?!The paging file)",
             unless=r"torchvision[/\\]",
         ),
+        # torch's own libraries, in the words of Windows alone
+        Symptom(r"OSError: \[WinError \d+\](?!.{0,300} Error loading )", near=LOADS),
+        Symptom(r"DLL load failed(?! while importing [a-z])", near=LOADS, unless=r"torchvision[/\\]"),
         r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
         r"(ImportError|OSError): \S*/torch/\S+: cannot (enable executable stack|allocate memory in static TLS block)",
         r"No module named \'torch\._C\'(?!; )|cannot import name \'\w+\' from (partially initialized module )?\'torch\._C\'",

@@ -104,7 +104,7 @@ check = Check(
             near=r"numpy[/\\]random[/\\]bit_generator",
         ),
         # names that every release has; others may be newer than the installed torch
-        r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack|_C)'(?! \(consider)",
+        r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|float|float32|long|__version__|manual_seed|load|save|randn|rand|from_numpy|optim|utils|arange|cat|stack|_C)'(?! \(consider)",
         r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module 'datasets' has no attribute '(load_dataset|Dataset)'(?! \(consider)",
         r"module '(?P<module>random)' has no attribute '(Random|randint|random|seed|shuffle|choice|sample)'(?! \(consider)",
         r"module '(?P<module>logging)' has no attribute '(getLogger|Logger|basicConfig|INFO)'(?! \(consider)",

@@ -46,6 +46,22 @@ NAMES = (
     r"|_dynamo|_inductor|vmap|func|export|float8_\w+|float4_\w+|uint16|uint32|uint64|mps|xpu|accelerator|int1|bfloat16"
     r"|argsort|searchsorted|bucketize|logical_and|logical_or|hstack|vstack|movedim|cummax|isin|tile|maximum|minimum"
     r"|amp|profiler|linalg|special|nan_to_num|concat|asarray|is_inference_mode_enabled|get_autocast_dtype|bool"
+    r"|no_grad|device|enable_grad|set_grad_enabled|is_grad_enabled|as_tensor|einsum|where|argmax"
+    r"|argmin|unique|empty|sparse_coo_tensor|flip|rot90|roll|isnan|isinf"
+    r"|isfinite|isclose|allclose|logsumexp|bincount|meshgrid|flatten|pdist|cdist"
+    r"|tril_indices|triu_indices|cartesian_prod|combinations|repeat_interleave|std_mean|var_mean|true_divide|floor_divide"
+    r"|square|quantile|nanquantile|nansum|nanmean|nanmedian|amax|amin|aminmax"
+    r"|hypot|heaviside|dstack|count_nonzero|fliplr|flipud|complex|complex64|view_as_complex"
+    r"|view_as_real|polar|absolute|clip|deg2rad|rad2deg|logaddexp|outer|use_deterministic_algorithms"
+    r"|are_deterministic_algorithms_enabled|diff|broadcast_to|broadcast_tensors|swapaxes|moveaxis|tensor_split|fmax|fmin"
+    r"|float_power|msort|copysign|ravel|row_stack|column_stack|trapezoid|corrcoef|cov"
+    r"|take_along_dim|fx|package|futures|overrides|quantization|nested|masked|sinc"
+    r"|unravel_index|get_autocast_gpu_dtype|is_autocast_enabled|is_autocast_cache_enabled|autocast|is_complex|is_floating_point|isreal|result_type"
+    r"|promote_types|vander|block_diag|cummin|logcumsumexp|logical_not|logical_xor|lobpcg|svd_lowrank"
+    r"|pca_lowrank|matrix_exp|channels_last|contiguous_format|memory_format|preserve_format|celu|finfo|iinfo"
+    r"|get_default_dtype|set_default_dtype|unflatten|histogram|adjoint|kron|istft|stft|hub"
+    r"|quint8|qint8|bitwise_not|bitwise_and|bitwise_or|bitwise_xor|square_|hann_window|multiply"
+    r"|divide|subtract|greater|less|gradient|library"
 )
 INNER = (
     r"register_pytree_node|register_fake|custom_op|impl_abstract|GradScaler|custom_fwd|custom_bwd|RMSNorm"
@@ -56,10 +72,26 @@ INNER = (
     r"|silu|mish|gelu|hardswish|one_hot|parametrizations|TensorDataset|IterableDataset|SummaryWriter"
     r"|non_deterministic|fully_shard|CPUOffloadPolicy|MixedPrecisionPolicy|FSDPModule|StatefulDataLoader|log_softmax"
     r"|elastic|run|fsdp|device_mesh|_composable|pipelining|tensor|_tensor|_functional_collectives|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
+    r"|ModuleDict|ParameterDict|Flatten|Unflatten|Transformer|TransformerEncoder|TransformerEncoderLayer"
+    r"|TransformerDecoder|TransformerDecoderLayer|Hardsigmoid|CELU|LazyLinear|LazyConv2d|UninitializedParameter"
+    r"|Buffer|HuberLoss|GaussianNLLLoss|TripletMarginWithDistanceLoss|ChannelShuffle|PixelUnshuffle|AdaptiveLogSoftmaxWithLoss"
+    r"|CTCLoss|GroupNorm|LayerNorm|Unfold|Fold|interpolate|unfold"
+    r"|fold|gumbel_softmax|hardsigmoid|huber_loss|group_norm|layer_norm|multi_head_attention_forward"
+    r"|ctc_loss|pixel_unshuffle|rms_norm|gaussian_nll_loss|AdamW|RAdam|NAdam"
+    r"|Adafactor|Muon|OneCycleLR|CyclicLR|CosineAnnealingWarmRestarts|LinearLR|SequentialLR"
+    r"|ConstantLR|ChainedScheduler|PolynomialLR|MultiplicativeLR|get_worker_info|random_split|Subset"
+    r"|ChainDataset|default_collate|default_convert|tensorboard|max_memory_allocated|memory_allocated|memory_reserved"
+    r"|max_memory_reserved|reset_peak_memory_stats|memory_summary|memory_stats|CUDAGraph|OutOfMemoryError|set_per_process_memory_fraction"
+    r"|get_arch_list|kaiming_normal_|xavier_uniform_|xavier_normal_|kaiming_uniform_|orthogonal_|normal_"
+    r"|constant_|uniform_|zeros_|ones_|trunc_normal_|script|trace_module"
+    r"|ignore|export|spectral_norm|weight_norm|clip_grad_norm_|clip_grad_value_|parametrize"
+    r"|prune|swa_utils"
 )
 MODULES = (
     r"distributed\.(checkpoint|fsdp|run|device_mesh|tensor|elastic|pipelining|_composable|_tensor|_shard|algorithms)"
     r"|nn\.attention|nn\.parallel\.\w+|ao|func|export|_dynamo|_inductor|compiler|fx|profiler|amp|accelerator|mps|xpu"
+    r"|_custom_ops?|_library|_logging|_subclasses|_ops|_functorch|fft|linalg|special|nested|masked|package|monitor"
+    r"|nn\.utils\.(prune|parametrize)|utils\.tensorboard|optim\.lr_scheduler|cuda\.amp"
     r"|utils\._pytree|utils\._python_dispatch|nn\.utils\.parametrizations|optim\.swa_utils|library|_higher_order_ops"
 )
 TORCH = r"(?:/|\\)(?:site|dist)-packages(?:/|\\)torch(?:/|\\)"
@@ -107,6 +139,11 @@ check = Check(
         # a name that this torch does not have yet
         rf"module 'torch' has no attribute '(?P<name>{NAMES})'",
         rf"module 'torch\.(?!_C)[\w.]{{2,60}}' has no attribute '(?P<name>{INNER})'",
+        # Python 2, which does not name the module
+        Symptom(
+            rf"'module' object has no attribute '(?P<name>{NAMES}|{INNER})'",
+            near=rf"\b(?:torch(?:\.\w+){{0,3}}|nn|F|optim|init)\.(?:{NAMES}|{INNER})\b",
+        ),
         Symptom(
             rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?!(?:{NAMES}|{INNER})')(?P<unknown>\w+)'",
             near=LIBRARY,

@@ -69,6 +69,11 @@ check = Check(
         r"RuntimeError: (?P<what>unexpected EOF)\. The file might be corrupted",  # 0.4
         Symptom(r"UnpicklingError: (?P<what>pickle data was truncated)", unless=SPAWN),
         Symptom(rf"UnpicklingError: (?P<what>invalid load key, '(?!{KEY}).{{1,12}}?)\.? *$", unless=SPAWN),
+        # not torch's reader but a program's own, that looked into the file first
+        Symptom(
+            r"(?:zipfile\.)?BadZip[Ff]ile: (?P<what>File is not a zip file)",
+            near=r"\.(?:pth?|ckpt|bin)\b|torch\.load\b|torch[/\\]serialization\.py",
+        ),
         Symptom(r"EOFError: (?P<what>Ran out of input)", near=LOADING, unless=SPAWN),
         Symptom(
             r"EOFError *$", near=r"torch[/\\](?:_weights_only_unpickler|serialization)\.py", unless=SPAWN

@@ -60,8 +60,8 @@ check = Check(
     otherwise="of a file and in a script of several ranks a warning; a note where all of it was on the first GPU, and else in a script",
     follows=["driver-not-loaded", "driver-library-mismatch", "cuda-driver-too-old", "cuda-init-failed"],
     symptoms=[
-        r"Attempting to deserialize object on an? (?P<device>\w+) device but torch\.\w+\.is_available\(\) is False",
-        r"Attempting to deserialize object on (?P<device>\w+ device \d+) but torch\.\w+\.device_count\(\) is (?P<count>\d+)",
+        r"\bdeserialize object on an? (?P<device>\w+) device but torch\.\w+\.is_available\(\) is False",
+        r"\bdeserialize object on (?P<device>\w+ device \d+) but torch\.\w+\.device_count\(\) is (?P<count>\d+)",
         r"The (?P<device>\w+) device module is not registered\. If you are running on a CPU-only machine, please use torch\.load",
         r"Storage device not recognized: (?P<device>\w+)",
         r"don't know how to restore data location of .{1,100} \(tagged with (?P<device>[\w:]+)\)",

@@ -41,7 +41,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 COLLATE = r"[Cc]ollat"
 FIRST, SECOND = r"\[(?P<first>[\d, ]*)\]", r"\[(?P<second>[\d, ]*)\]"
-STACK = rf"stack expects each tensor to be equal size[,.] but got {FIRST} at entry (?P<a>\d+) and {SECOND} at entry (?P<b>\d+)"
+STACK = rf"to be equal size[,.]? but got {FIRST} at entry (?P<a>\d+) and {SECOND} at entry (?P<b>\d+)"
 
 PAD = Fix(
     "The samples are tensors, without a label: pad them to the longest one of the batch",

@@ -82,6 +82,7 @@ check = Check(
     symptoms=[
         r"element \d+ of (?:tensors|variables) does not require grad and does not have a grad_fn",
         r"One of the differentiated Tensors does not require grad",
+        r"there are no graph nodes that require computing gradients",  # until 0.3
         r"'(?P<type>float|int|numpy\.float\d+|tuple|list|dict)' object has no attribute 'backward'",
         # a function of one's own that returns nothing is another fault
         Symptom(

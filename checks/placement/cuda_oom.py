@@ -115,6 +115,13 @@ check = Check(
             near=rf"(?m:{SOMEBODY}(?:CUDA OOMs?|(?:CUDA|GPU|VRAM) (?:is |runs |ran )?out of memory|OOM (?:errors?|on|when|after|during|at|in|with))\b(?![^\n]{{0,300}}\b(?:RAM|CPU|host)\b))",
             asked=True,
         ),
+        # Chinese: "not enough video memory", "it shows out of memory"
+        Symptom(
+            r"^(?!.{0,200}(?:\u5982\u679c|\u907f\u514d|\u9632\u6b62|\u51cf\u5c11|\u8282\u7701|\u5efa\u8bae)).{0,200}"
+            r"(?:\u663e\u5b58(?:\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa|\u7206\u4e86)|"
+            r"(?:\u663e\u793a|\u62a5\u9519|\u63d0\u793a|\u51fa\u73b0|\u4f1a).{0,12}?out of memory\b)",
+            asked=True,
+        ),
         # cut off before it
         rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \([GNX]PU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
         # 2.1 to 2.9: what was to list the processes on the full GPU failed in its turn

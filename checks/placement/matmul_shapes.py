@@ -38,7 +38,7 @@ SIZE = r"[1-9]\d* ?x ?[1-9]\d*"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"mat(?:1 and mat2|_a and mat_b) shapes cannot be multiplied \((?P<left>{SIZE}) and (?P<right>{SIZE})\)",
+        rf"mat\w{{1,2}} and mat\w{{1,2}} shapes cannot be multiplied \((?P<left>{SIZE}) and (?P<right>{SIZE})\)",
         rf"size mismatch, m1: \[(?P<left>{SIZE})\], m2: \[(?P<right>{SIZE})\]",  # until 1.7
         r"size mismatch, got input \(\d+\), mat \((?P<left>\d+x\d+)\), vec \((?P<right>[1-9]\d*)\)",
         r"expected input\[(?P<input>[\d, ]+)\] to have (?P<wanted>\d+) channels, but got (?P<channels>\d+) channels",

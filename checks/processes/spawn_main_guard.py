@@ -5,7 +5,8 @@
 "RuntimeError: An attempt has been made to start a new process before the current process has finished its bootstrapping
 phase", over several lines. Then "process 0 terminated with exit code 1" or "DataLoader worker (pid 4711) exited
 unexpectedly". What the script prints at its beginning comes once more for each child. From a notebook or standard
-input: "No such file or directory: '…/<stdin>'".
+input: "No such file or directory: '…/<stdin>'". On Windows often the parent's words alone are left, "BrokenPipeError: [Errno 32]
+Broken pipe" below `ForkingPickler(file, protocol).dump(obj)`: the child had ended before all was sent.
 
 ## Why
 
@@ -26,8 +27,18 @@ under the guard.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Script
+
+SENDING = (
+    r"ForkingPickl|popen_spawn_win32|reduction\.dump|multiprocessing[/\\]reduction\.py|"
+    r"[Ww]indows[^\n]{0,200}\bnum_workers\b|\bnum_workers\b[^\n]{0,200}[Ww]indows"
+)
+"""Where a process that spawns another one sends it what it is to run."""
+OTHER_ERROR = r"(?m:^[ >|]*(?:\w+\.)*(?!BrokenPipeError)\w{2,40}(?:Error|Exception): (?!\[Errno 32\]))"
+"""An exception that tells more."""
+
+MESSAGE = "a child that was spawned imported the main file and came to the line that starts processes"
 
 check = Check(
     severity=Severity.ERROR,
@@ -38,8 +49,13 @@ check = Check(
         r"\b_check_not_importing_main\b",  # the frame alone: it stands in a traceback only where it raises
         r"No such file or directory: '[^']{0,300}<stdin>'",
         Symptom(r"context has already been set", near=r"\b_fixup_main_from_path\b"),
+        # the parent's side, where nothing shows of what ended the child
+        Symptom(
+            r"(?P<pipe>Broken ?[Pp]ipe)",
+            near=SENDING,
+            unless=rf"{OTHER_ERROR}|An attempt has been made to start",
+        ),
     ],
-    message="a child that was spawned imported the main file and came to the line that starts processes",
     fixes=[
         Fix(
             "Put what the script does under the guard",
@@ -63,6 +79,16 @@ check = Check(
 def _guarded(script: Script) -> bool:
     """Return whether a script has the guard: what is handed over outside of it may be called inside."""
     return any(condition.kind == "main" for call in script.calls for condition in call.conditions)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Of a pipe that broke say no more than that the child is gone."""
+    if "pipe" in sighting.groups:
+        message = "a child that was spawned ended while it was being sent its work: mostly since the main file has no guard"
+        yield check.found(message)
+        return
+    yield check.found(MESSAGE)
 
 
 @check.code

@@ -82,12 +82,17 @@ NO_TROUBLE = late_pattern(
 """What stands in front of such a word where it tells of no failure."""
 GOOD = late_pattern(
     r"\b(?:works? (?:well|fine|now|for me|great)|working (?:well|fine)|"
+    r"(?:trains?|runs?|training|running|proceeds?|goes on) (?:very |just |quite )?(?:well|fine|normally|smoothly)|"
+    r"(?:can |could |still ){1,2}(?:be trained|train|trains)\b|"
+    r"training (?:is |still |just ){0,2}(?:continu\w+|goes on|works)|"
     r"(?:solved|fixed|resolved) (?:it|by|this|the|now|with)|successfully)\b",
     re.IGNORECASE,
 )
 """What somebody says where all is well."""
 WARNING = late_pattern(r"\.py:\d+: \w*Warning: ")
 """A warning of Python's; the line of source that gave it stands below."""
+WARNS = late_pattern(r"\bwarnings?\b", re.IGNORECASE)
+"""What somebody says who asks about a warning that he shows."""
 WORDS = late_pattern(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}|\d{1,4}|[\w-]+\)?[.,]?")
 WORD = late_pattern(r"[A-Za-z]['A-Za-z-]*[,.]?")
 LEAST_WORDS = 3
@@ -116,6 +121,8 @@ def complaint(lines: Sequence[Line]) -> Line | None:
     """Return the line in which somebody says that a program failed; ``None`` where nobody does, or all is well."""
     prose = [line for line in lines if line.full.strip() == line.text and _prose(line.text[:600])]
     if any(GOOD.search(line.text, 0, 600) for line in prose):
+        return None
+    if any(WARNS.search(line.text, 0, 600) for line in prose) and any(map(_warning, lines)):
         return None
     for line in prose:
         found = TROUBLE.search(line.text, 0, 600)
@@ -152,6 +159,10 @@ def leading_up(lines: Sequence[Line], mark: int) -> int:
     above = next((place for place in reversed(range(mark)) if lines[place].text), -1)
     words = lines[above].text.removesuffix(":").split() if above >= 0 else []
     return above if len(words) >= LEAST_WORDS and all(map(WORD.fullmatch, words)) else -1
+
+
+def _warning(line: Line) -> bool:
+    return WARNING.search(line.text, 0, 400) is not None
 
 
 def _progress(line: Line) -> bool:

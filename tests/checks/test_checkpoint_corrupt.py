@@ -7,6 +7,8 @@ from gpudoctor.registry import Registry
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
 MESSAGE = "the file is damaged or incomplete"
 EXAMPLES = {
+    'File "tools/restore.py", line 12, in open_weights\n    ZipFile("out/last.ckpt")\n'
+    "zipfile.BadZipFile: File is not a zip file": MESSAGE + ": File is not a zip file",
     "RuntimeError: PytorchStreamReader": "the file is damaged or incomplete",
     "RuntimeError: unexpected EOF. The file might be corrupted.": "the file is damaged or incomplete: unexpected EOF",
     (
@@ -68,6 +70,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    'data = np.load("train/images.npz")\nzipfile.BadZipFile: File is not a zip file',
     "  File \"fairseq/distributed_utils.py\", line 177, in all_gather_list\n_pickle.UnpicklingError: invalid load key, '\\xe2'.",
     (
         '  File "/opt/lib/python3.10/multiprocessing/spawn.py", line 126, in _main\n    self = reduction.pickle.load(from_parent)\n'

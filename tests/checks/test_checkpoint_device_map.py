@@ -5,6 +5,9 @@ from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 EXAMPLES = {
+    "to deserialize object on CUDA device 3 but torch.cuda.device_count() is 1.": (
+        "the file's tensors were saved on CUDA device 3, which this process does not have: it sees 1"
+    ),
     (
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
         "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."

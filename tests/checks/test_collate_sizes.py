@@ -14,6 +14,7 @@ BELOW = (
     '  File "/venv/torch/utils/data/_utils/collate.py", line 275, in collate_tensor_fn\n'
 )
 EXAMPLES = {
+    "With batch size 8: tensor to be equal size, but got [3, 40] at entry 0 and [3, 41] at entry 5": "the samples of a batch have different sizes: number 0 of it [3, 40], number 5 [3, 41]",
     "RunTimeError: stack expects each tensor to be equal size. but got [256] at entry 0 and [345] at entry 3": "the samples of a batch have different sizes: number 0 of it [256], number 3 [345]",
     (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 2.\n"

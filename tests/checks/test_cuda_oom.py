@@ -35,6 +35,8 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "# 两张卡训练时显存不足": MESSAGE,
+    "跑到第三轮就报错out of memory, 是代码的问题吗": MESSAGE,
     "Since the update I get OOM errors although my batch is small": MESSAGE,
     "# With cards 2 and 3 it still says GPU0 OUT OF MEMORY": MESSAGE,
     "OutOfMemoryError                          Traceback (most recent call last)": MESSAGE,
@@ -113,6 +115,7 @@ EXAMPLES = {
     ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
 }
 NOT_THIS = [
+    "如果显存不足, 请把 batch_size 改小",
     "RuntimeError                          Traceback (most recent call last)",
     "GPU 0 OOM=0",
     "RuntimeError: cuda runtime error (29) : driver shutting down",

@@ -10,6 +10,7 @@ FROZEN = (
     "the line before was torch/utils/checkpoint.py:242: UserWarning: None of the inputs have requires_grad=True."
 )
 EXAMPLES = {
+    "RuntimeError: there are no graph nodes that require computing gradients": MESSAGE,
     "[rank1]: RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn": MESSAGE,
     "RuntimeError: element 0 of variables does not require grad and does not have a grad_fn": MESSAGE,
     "RuntimeError: One of the differentiated Tensors does not require grad": MESSAGE,

@@ -2,6 +2,7 @@
 
 MESSAGE = "the shapes of one operation do not fit"
 EXAMPLES = {
+    "matl and mat2 shapes cannot be multiplied (8x20 and 30x2)": MESSAGE + ": 8x20 and 30x2",
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x512 and 256x10)": MESSAGE
     + ": 64x512 and 256x10",
     "RuntimeError: addmm: mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)": MESSAGE + ": 2x5 and 3x4",

@@ -1,7 +1,15 @@
 """spawn-main-guard: seen in logs."""
 
 MESSAGE = "a child that was spawned imported the main file and came to the line that starts processes"
+PIPE = (
+    "a child that was spawned ended while it was being sent its work: mostly since the main file has no guard"
+)
 EXAMPLES = {
+    """~\\envs\\cifar\\lib\\multiprocessing\\reduction.py in dump(obj, file, protocol)
+---> 60     ForkingPickler(file, protocol).dump(obj)
+
+BrokenPipeError: [Errno 32] Broken pipe""": PIPE,
+    "On Windows I get BrokenPipeError as soon as num_workers is not 0": PIPE,
     """RuntimeError:
         An attempt has been made to start a new process before the
         current process has finished its bootstrapping phase.
@@ -19,6 +27,8 @@ EXAMPLES = {
     '        The "freeze_support()" line can be omitted if the program': MESSAGE,
 }
 NOT_THIS = [
+    "BrokenPipeError: [Errno 32] Broken pipe",
+    "ForkingPickler(file, protocol).dump(obj)\nBrokenPipeError: [Errno 32] Broken pipe\nModuleNotFoundError: No module named 'cv2'",
     "RuntimeError: trying to initialize the default process group twice!",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train'",
     "RuntimeError: Cannot re-initialize CUDA in forked subprocess.",

@@ -12,6 +12,16 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    """Why does this fail on a fresh PC?
+  File "D:\\py\\envs\\vision\\lib\\site-packages\\torch\\__init__.py", line 75, in <module>
+    ctypes.CDLL(dll)
+OSError: [WinError 126] The specified module could not be found""": MESSAGE,
+    """~\\miniconda\\lib\\site-packages\\torch\\__init__.py in <module>
+---> 90 from torch._C import *
+
+ImportError: DLL load failed: %1 is not a valid Win32 application.""": MESSAGE,
+    """>>> import torch
+ImportError: DLL load failed: Das angegebene Modul wurde nicht gefunden.""": MESSAGE,
     "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions.": (
         "torch, or an extension of it, does not load: torch_scatter was compiled for another CUDA"
     ),
@@ -115,6 +125,9 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "import cv2\nImportError: DLL load failed: The specified module could not be found.",
+    "OSError: [WinError 126] The specified module could not be found: 'cufft64_10.dll'",
+    'File "C:\\env\\lib\\site-packages\\torch\\__init__.py", line 9\nImportError: DLL load failed while importing lexer: not found',
     "ImportError: /usr/lib/python3/dist-packages/PIL/_imaging.so: undefined symbol: jpeg_std_error",
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
     (

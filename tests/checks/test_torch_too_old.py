@@ -2,6 +2,13 @@
 
 MESSAGE = "the installed torch is older than what uses it"
 EXAMPLES = {
+    "My server's torch gives `AttributeError: module 'torch' has no attribute 'count_nonzero'` in the metric": MESSAGE
+    + ": it does not have count_nonzero",
+    "module 'torch.optim' has no attribute 'RAdam', do I need an update?": MESSAGE
+    + ": it does not have RAdam",
+    "with torch.no_grad():\nAttributeError: 'module' object has no attribute 'no_grad'": MESSAGE
+    + ": it does not have no_grad",
+    "ModuleNotFoundError: No module named 'torch._custom_ops'": MESSAGE + ": it does not have _custom_ops",
     "RuntimeError: fastkernels needs torch>=3.0 but 2.15.0 is installed": "the installed torch is older than what uses it, which asks for 3.0 or later",
     "AssertionError: PyTorch version must be at least 2.20, got 2.15": "the installed torch is older than what uses it, which asks for 2.20 or later",
     "AttributeError: module 'torch.jit' has no attribute '_script_if_tracing'": "the installed torch is older than what uses it: it does not have _script_if_tracing",
@@ -84,6 +91,7 @@ EXAMPLES = {
     ): "a library asks torch for ShardPlacementResult, which this torch does not have: one of the two is too old",
 }
 NOT_THIS = [
+    "self.flip = transforms.flip\nAttributeError: 'module' object has no attribute 'flip'",
     "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
     "  File \"/data/proj/train.py\", line 3, in <module>\n    from torch.utils.data import DataLoader2\nImportError: cannot import name 'DataLoader2' from 'torch.utils.data' (/env/lib/python3.11/site-packages/torch/utils/data/__init__.py)",
     "AttributeError: module 'torch' has no attribute '_six'",

@@ -514,6 +514,22 @@ sweep complete: 1 succeeded, 1 failed; best lr=0.01
 COUNTED = "".join(f"[{n}/9] J = 0.{n}\n" for n in range(1, 5))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I get this error or warning at every step while the training is continuing, why?\n",
+        (
+            "This warning appears when training begins, does it fail in the end?\n"
+            "/opt/py/lib/python3.10/site-packages/torch/optim/adam.py:90: UserWarning: fused is not supported\n"
+            "  warnings.warn(words)\n"
+        ),
+        "It prints an error about the font but the model trains normally\n",
+    ],
+)
+def test_who_asks_about_a_warning_has_no_failure(text):
+    assert not [f for f in explain(text).findings if f.severity is Severity.ERROR]
+
+
 def test_a_complaint_in_the_middle_of_a_count_may_be_the_end():
     report = explain(COUNTED + "could not read shard 4: unexpected magic number\n")
     assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
