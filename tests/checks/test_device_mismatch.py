@@ -11,6 +11,10 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    'RuntimeError: Attempted to set the storage of a tensor on device "cuda:1" to a storage on different device "cpu".  This is '
+    "no longer allowed; the devices must match.": (
+        "the tensors of one operation lie on different devices: one on cuda:1, one on cpu"
+    ),
     "RuntimeError: A tensor was not on the same device as the first tensor": MESSAGE,
     "RuntimeError: Function AddmmBackward returned an invalid gradient at index 2 - expected type torch.cuda.FloatTensor but got torch.FloatTensor": MESSAGE,
     "RuntimeError: Function CatBackward returned an invalid gradient at index 1 - expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
