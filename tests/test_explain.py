@@ -183,3 +183,13 @@ def test_a_message_that_begins_with_the_title_is_said_once():
     text = explain("-", input="Segmentation fault (core dumped)\n").stdout
     assert "child-segfault   A worker crashed in native code: Segmentation fault\n" in text
     assert text.lower().count("a worker crashed in native code") == 1
+
+
+def test_a_title_that_the_message_says_again_is_printed_once():
+    log = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:3 and cpu!"
+    done = explain("-", input=log)
+    assert done.stdout.count("of one operation") == 1
+    assert (
+        "  error  device-mismatch   The tensors of one operation lie on different devices: one on cuda:3"
+        in done.stdout
+    )

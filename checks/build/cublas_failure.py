@@ -23,7 +23,7 @@ range is named. `nvidia-smi` shows how much memory is free before the run.
 
 ## See also
 
-- [cuBLAS status values](https://docs.nvidia.com/cuda/cublas/#cublasstatus-t): what each stands for, and what to look at
+- [cuBLAS status values](https://docs.nvidia.com/cuda/cublas/#cublasstatus-t): what each means, and what to look at
 - [pytorch#174320](https://github.com/pytorch/pytorch/pull/174320): the system's cuBLASLt under pip's cuBLAS
 """
 

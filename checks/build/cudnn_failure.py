@@ -8,7 +8,7 @@ an engine to execute this computation".
 
 ## Why
 
-The status seldom says what is wrong. Most often first:
+The status rarely says what is wrong. Most often first:
 
 - The GPU's memory is full, of this job or of another one. cuDNN needs room for its handle and its workspace.
 - An operation before it failed: a device-side assert, an index out of range, an illegal access. CUDA reports late,

@@ -10,7 +10,7 @@ Ctrl-C the traceback ends in `torch/utils/file_baton.py`, in `wait`.
 
 The first process that compiles an extension makes a file named `lock` beside it, and the others wait until it is gone.
 A process that was killed while it compiled (Ctrl-C, memory, the scheduler) leaves the file behind, and every later run
-waits for ever. Where the folder is on a file system that all nodes share, the lock of one node stops the others. torch
+waits without end. Where the folder is on a file system that all nodes share, the lock of one node stops the others. torch
 2.15 takes a lock of the kernel instead, which goes away with its process; compiling itself may still take minutes.
 
 ## How to tell

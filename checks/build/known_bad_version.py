@@ -11,13 +11,13 @@ Releases have faults, and those that were found are written down in their projec
 
 | release | fault |
 | --- | --- |
-| NCCL 2.29.2 | hangs; 2.29.3 was made for that |
+| NCCL 2.28.9 to 2.29.2 on an ARM processor (GH200, GB200) | hangs without a message; 2.29.3 repairs it |
 | NCCL 2.13 to 2.16 with CUDA_LAUNCH_BLOCKING=1 | hangs as soon as the network is used |
 | torch 2.7.0 with NCCL 2.26, `init_process_group(device_id=...)` | hangs now and then; worked around in 2.7.1 |
-| torch 2.9.0 and 2.9.1 with cuDNN before 9.15 | conv3d in bfloat16 needs a multiple of the memory |
+| torch 2.9.0, and 2.9.1 with cuDNN before 9.15 | conv3d in bfloat16 needs a multiple of the memory |
 | torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results for large inputs |
 | accelerate 1.13.0 | FSDP2 with mixed precision keeps the weights in bfloat16 |
-| DeepSpeed 0.17.6 to 0.18.2 | ZeRO stage 2 computes gradients that are too small |
+| DeepSpeed 0.17.6 to 0.18.2 | ZeRO stage 2 without offload: of several accumulated batches only the last one's gradient is used, and nothing says so |
 | DeepSpeed 0.18.5 and 0.18.6 | ZeRO stage 2 is much slower than in 0.18.4 |
 
 ## How to tell
@@ -28,10 +28,12 @@ it.
 
 ## See also
 
-- [pytorch 174338](https://github.com/pytorch/pytorch/pull/174338): NCCL 2.29.2
+- [NCCL 2.29.3](https://github.com/NVIDIA/nccl/releases/tag/v2.29.3-1): the hang on ARM
+- [marin 8038](https://github.com/marin-community/marin/pull/8038): NCCL 2.28.9 hangs on GB200, and a newer one does not
 - [nccl 750](https://github.com/NVIDIA/nccl/issues/750): CUDA_LAUNCH_BLOCKING
 - [pytorch 153960](https://github.com/pytorch/pytorch/issues/153960): device_id and torch 2.7.0
 - [pytorch 166643](https://github.com/pytorch/pytorch/issues/166643): the memory of conv3d
+- [cosmos-transfer2.5 227](https://github.com/nvidia-cosmos/cosmos-transfer2.5/pull/227): why torch 2.9.0 does not use a newer cuDNN
 - [pytorch 163539](https://github.com/pytorch/pytorch/issues/163539): wrong results of conv3d
 - [accelerate 3979](https://github.com/huggingface/accelerate/issues/3979): FSDP2 in bfloat16
 - [DeepSpeed 7718](https://github.com/deepspeedai/DeepSpeed/issues/7718): gradients of ZeRO stage 2
@@ -44,7 +46,7 @@ from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Distributions, Launch, Python, Torch, parsed_version
+from gpudoctor.facts import Distributions, Host, Launch, Python, Torch, parsed_version
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -54,6 +56,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """What it needs: ``torch``, ``NCCL``, ``cuDNN`` or a package by its name, and of which versions."""
     variable: str = ""
     """A launch variable that must be set for it, to anything but 0."""
+    machine: str = ""
+    """The kind of processor that must run it, as ``platform.machine()`` names it."""
     says: str
     source: str
     severity: Severity = Severity.NOTE
@@ -63,9 +67,10 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 FAULTS = (
     Fault(
-        versions={"NCCL": "==2.29.2"},
-        says="it hangs in collectives, and 2.29.3 was made for that",
-        source="https://github.com/pytorch/pytorch/pull/174338",
+        versions={"NCCL": ">=2.28.9,<2.29.3"},
+        machine="aarch64",
+        says="on ARM a collective may hang without a message, and 2.29.3 repairs that",
+        source="https://github.com/NVIDIA/nccl/releases/tag/v2.29.3-1",
         severity=Severity.WARNING,
     ),
     Fault(
@@ -85,7 +90,12 @@ FAULTS = (
         ),
     ),
     Fault(
-        versions={"torch": ">=2.9.0,<2.10", "cuDNN": "<9.15"},
+        versions={"torch": "==2.9.0"},
+        says="conv3d in bfloat16 needs a multiple of the memory, whatever the cuDNN is",
+        source="https://github.com/pytorch/pytorch/issues/166643",
+    ),
+    Fault(
+        versions={"torch": "==2.9.1", "cuDNN": "<9.15"},
         says="conv3d in bfloat16 needs a multiple of the memory",
         source="https://github.com/pytorch/pytorch/issues/166643",
         fixes=(
@@ -108,8 +118,10 @@ FAULTS = (
     ),
     Fault(
         versions={"deepspeed": ">=0.17.6,<0.18.3"},
-        says="ZeRO stage 2 computes gradients that are too small",
+        # Read in its source: each batch but the last overwrites all_grad_tensors (stage_1_and_2.py). Nothing fails.
+        says="ZeRO stage 2 without offload uses the gradient of the last accumulated batch alone, and nothing says so",
         source="https://github.com/deepspeedai/DeepSpeed/issues/7718",
+        severity=Severity.WARNING,
     ),
     Fault(
         versions={"deepspeed": ">=0.18.5,<0.18.7"},
@@ -129,7 +141,11 @@ check = Check(
 
 @check.environment
 def environment(
-    torch: Torch, launch: Launch | None, python: Python | None, distributions: Distributions | None
+    torch: Torch,
+    launch: Launch | None,
+    python: Python | None,
+    distributions: Distributions | None,
+    host: Host | None,
 ) -> Iterator[Finding]:
     """What runs has a published fault."""
     if torch.cuda is None and torch.imported:
@@ -143,6 +159,8 @@ def environment(
     variables = launch.variables if launch else {}
     for fault in FAULTS:
         if fault.variable and variables.get(fault.variable, "0") in ("", "0"):
+            continue
+        if fault.machine and (host is None or host.machine != fault.machine):
             continue
         if all(_within(here[name], versions) for name, versions in fault.versions.items()):
             names = " with ".join(f"{name} {here[name]}" for name in fault.versions)

@@ -1,10 +1,12 @@
 """The Python that trains does not answer.
 
 ## What happens
+
 `python` hangs before the first line of any script, or dies at once, or prints something that is no Python. A job that
 starts it shows nothing at all, or ends with a signal before its own first message.
 
 ## Why
+
 - The interpreter or its packages are on a network file system that does not answer (NFS, Lustre, a home folder that
   Kerberos has locked): every import waits.
 - A `sitecustomize.py`, `usercustomize.py` or a `.pth` file of an environment runs something that blocks, or ends the
@@ -16,11 +18,13 @@ starts it shows nothing at all, or ends with a signal before its own first messa
 - What was named is a wrapper script, a launcher or another program, and no Python.
 
 ## How to tell
+
 `python -S -c "print(1)"` starts without site packages, `python -I -c "print(1)"` without your own variables and folder,
 too: if one of them answers and `python -c "print(1)"` does not, the fault is in what was left out. Where both hang,
 `strace -f -e trace=openat python -c ""` shows the last file that was opened, mostly on a file system that hangs.
 
 ## See also
+
 - [python -I, -S, -X importtime](https://docs.python.org/3/using/cmdline.html): leave out site and its files, or time each import
 - [site](https://docs.python.org/3/library/site.html): what runs at every start: sitecustomize, usercustomize, .pth files
 """

@@ -1,4 +1,4 @@
-"""torch is a CPU build, and this machine has an NVIDIA GPU.
+"""torch is a CPU build, which cannot use an NVIDIA GPU.
 
 ## What happens
 

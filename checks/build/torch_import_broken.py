@@ -107,7 +107,7 @@ check = Check(
         ),
         Fix(
             "Install torch again, with the libraries it was built for",
-            "python -m pip install --force-reinstall torch",
+            "python -m pip install --force-reinstall torch torchvision",
         ),
         Fix("For iJIT_NotifyEvent, in conda: an MKL that still has it", "conda install 'mkl<2024.1'"),
         Fix(

@@ -15,7 +15,7 @@ Triton compiles a small C program for each kernel, and torch.compile on the CPU 
 | Failed to find C compiler | gcc or clang; slim images and compute nodes have none |
 | FileNotFoundError in Triton's build.py | the program that CC names: Triton asks for no other one then |
 | Python.h: No such file | the headers of this very Python (`python3.11-dev` for the system's 3.11) |
-| No working C++ compiler found | g++; or the program that CXX names, which stands in the message: torch tries no other one then |
+| No working C++ compiler found | g++; or the program that CXX names, which the message names: torch tries no other one then |
 | cannot find -lcuda, libcuda.so cannot found | the driver's library under the name that the linker looks for |
 | Cannot find a working triton installation | Triton, which torch's CPU and Windows wheels do not bring |
 | failed to map segment from shared object | the right to run what lies there: the folder's file system is mounted `noexec` |

@@ -24,7 +24,7 @@ torch's message proposes `weights_only=False`. That cannot help: no pickle begin
 
 ## See also
 
-- [git lfs pull](https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-pull.adoc): fetches the files that the pointers stand for
+- [git lfs pull](https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-pull.adoc): fetches the files that the pointers name
 - [Hugging Face: download files](https://huggingface.co/docs/huggingface_hub/guides/download): hf_hub_download, snapshot_download
 """
 

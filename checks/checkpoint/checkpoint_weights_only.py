@@ -90,6 +90,17 @@ ANY = Fix(
     "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1",
     Kind.MITIGATION,
 )
+# A file names numpy.core where NumPy 1 wrote it and numpy._core where NumPy 2 did; both are tried, with 1.26 and 2.4.
+NUMPY = Fix(
+    "Allow numpy's numbers and arrays of numbers, which hold values alone",
+    "import numpy\n\n"
+    "core = numpy._core if numpy.__version__ >= '2' else numpy.core\n"
+    "names = [(getattr(core.multiarray, name), f'numpy.{place}.multiarray.{name}')\n"
+    "         for name in ('scalar', '_reconstruct') for place in ('core', '_core')]\n"
+    "kinds = [type(numpy.dtype(kind)) for kind in '?bBhHiIlLqQefd']\n"
+    "torch.serialization.add_safe_globals([*names, numpy.ndarray, numpy.dtype, *kinds])",
+    Kind.EDIT,
+)
 TORCHSCRIPT = Fix(
     "Load it with what it was made for", 'model = torch.jit.load("FILE", map_location="cpu")', Kind.EDIT
 )
@@ -139,10 +150,7 @@ def allowing(name: str) -> Fix | None:
     if module.partition(".")[0] in RUNNING:
         return None
     if module.startswith("numpy"):
-        lines = "import numpy\n\nkinds = [type(numpy.dtype(kind)) for kind in '?bBhHiIlLqQefd']\n"
-        lines += "scalar = numpy._core.multiarray.scalar  # numpy 1: numpy.core\n"
-        lines += "torch.serialization.add_safe_globals([scalar, numpy.dtype, *kinds])"
-        return Fix("Allow numpy's numbers, which hold a value alone", lines, Kind.EDIT)
+        return NUMPY
     if module == "__main__":
         lines = f'from train import {own}\n\ntorch.serialization.add_safe_globals([({own}, "{name}")])'
         return Fix(

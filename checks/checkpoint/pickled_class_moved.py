@@ -8,7 +8,7 @@
 
 ## Why
 
-`torch.save(model)` writes no code, only the name of the class and where it stood: the module `models`, or `__main__` for
+`torch.save(model)` writes no code, only the name of the class and where it was: the module `models`, or `__main__` for
 a class of the script that was started. Loading imports it from there again:
 
 - The script is started in another folder, so `models` is not on the path; or another package of that name comes first.

@@ -14,7 +14,7 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 `wc -l FILE` after one epoch: as many times the lines as there are ranks.
 
-Or have the script check it: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
+Or have the script check it: count the lines of an epoch: `assert times == 1, f"each epoch is in the log {times} times"`.
 `gpudoctor explain` recognises that message in a log.
 
 ## See also
@@ -38,8 +38,8 @@ from gpudoctor.facts import (
 
 check = Check(
     severity=Severity.WARNING,
-    symptoms=[r"each epoch stands (?P<times>\d+) times in the log"],
-    message="each epoch stands <times> times in the log: every rank appends to it",
+    symptoms=[r"each epoch is in the log (?P<times>\d+) times"],
+    message="each epoch is in the log <times> times: every rank appends to it",
     fixes=[
         Fix(
             "Write on rank 0",
@@ -85,7 +85,7 @@ def code(script: Script) -> Iterator[Finding]:
             if mode == "a":
                 how, then = (
                     "appends to",
-                    "each line stands there once for each rank, or lines cut into each other",
+                    "each line is there once for each rank, or lines cut into each other",
                 )
             who = "mp.spawn reads this script again in every rank, and each" if again else "every rank"
             yield check.found(f"{who} {how} {path.text}: {then}", location=call.place)

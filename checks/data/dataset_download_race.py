@@ -2,7 +2,7 @@
 
 ## What happens
 
-At the first start on a machine, and seldom at the second: "File not found or corrupted.", "Dataset not found or
+At the first start on a machine, and rarely at the second: "File not found or corrupted.", "Dataset not found or
 corrupted" right after the progress bars reached 100 %, `FileExistsError` for the data's folder, "Compressed file ended
 before the end-of-stream marker". Other ranks then wait for the one that failed.
 

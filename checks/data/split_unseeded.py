@@ -1,4 +1,4 @@
-"""Every rank splits the data set by chance, and differently.
+"""Every rank splits the data set at random, and differently.
 
 ## What happens
 

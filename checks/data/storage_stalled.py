@@ -2,19 +2,19 @@
 
 ## What happens
 
-Training stands still without a message: a rank waits inside the kernel for a file (state D), and the others wait for it
+Training hangs without a message: a rank waits inside the kernel for a file (state D), and the others wait for it
 until `nccl-timeout`. `ls` and `df` hang as well. Or every access fails at once, with "Stale file handle" or "Transport
 endpoint is not connected".
 
 ## Why
 
-- The server is down or overloaded, or the network to it is; a hard NFS mount waits for it for ever.
+- The server is down or overloaded, or the network to it is; a hard NFS mount waits for it without end.
 - "Stale file handle" (ESTALE): the folder was removed or exported again on the server; open it again, or mount it again.
 - "Transport endpoint is not connected" (ENOTCONN): the program behind a FUSE mount (sshfs, gcsfuse, s3fs) has ended.
 
 ## How to tell
 
-`timeout -s KILL 5 stat /PATH; echo $?` prints 137 for one that does not answer (a milder signal may not reach it). `sudo dmesg -T | grep -i 'not responding'` shows
+`timeout -s KILL 5 stat /PATH; echo $?` prints 137 for one that does not answer (another signal may not reach it). `sudo dmesg -T | grep -i 'not responding'` shows
 the kernel's own words; `ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'` who waits for it.
 
 ## See also

@@ -37,7 +37,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import NO_GRADIENTS, Call, Script, Thing
 
 EARLIER = Fix(
-    "A value of an earlier step: cut it off from its graph; a sum of losses begins anew after each backward()",
+    "A value of an earlier step: cut it off from its graph; a sum of losses starts again from 0 after each backward()",
     "hidden = hidden.detach()\noutput, hidden = model(x, hidden)\nloss = loss + criterion(output, y)\n"
     "loss.backward()\nloss = 0.0",
     Kind.EDIT,

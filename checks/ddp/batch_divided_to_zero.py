@@ -9,7 +9,7 @@ the same script runs.
 ## Why
 
 - `batch_size // world_size` is 0 where there are more ranks than samples in the batch: a batch size of 4 on 8 GPUs.
-- `batch_size / world_size` is a number with a point, 16.0, even where nothing is left over; the DataLoader takes whole ones.
+- `batch_size / world_size` is a float, 16.0, even where nothing is left over; the DataLoader takes integers alone.
 - It was divided twice, by the script and by a library, or by the GPUs of a node and then by all ranks.
 
 ## How to tell

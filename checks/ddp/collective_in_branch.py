@@ -2,7 +2,7 @@
 
 ## What happens
 
-The job stands still, with the GPUs at 100 %, until the time-out of the process group: 10 minutes with NCCL, 30 with
+The job hangs, with the GPUs at 100 %, until the time-out of the process group: 10 minutes with NCCL, 30 with
 gloo. Or that call meets the next collective of the other ranks. Then the sizes do not fit; or they do, which is worse: the
 numbers of one call are summed into the other.
 
@@ -11,7 +11,7 @@ numbers of one call are summed into the other.
 A collective ends when every rank of its group has made it, and the calls meet in the order in which each rank makes
 them. It never comes to that where:
 
-- it stands under `if rank == 0:`, in the branch or in a function that is called there: a validation that reduces its
+- it is under `if rank == 0:`, in the branch or in a function that is called there: a validation that reduces its
   loss, a `barrier()` in the function that saves, FSDP's `state_dict()`;
 - other ranks have returned before, `if rank != 0: return`;
 - a rank leaves the loop, or a pass of it, when its own clock or its own loss says so, or its step raised
@@ -23,7 +23,7 @@ where the model has BatchNorm, everything that FSDP does, `new_group`, `torch.di
 ## How to tell
 
 The flight recorder names the last collective of each rank (`nccl-timeout` says how); `py-spy dump --pid PID` on
-two ranks shows where each stands.
+two ranks shows where each of them is.
 
 ## See also
 

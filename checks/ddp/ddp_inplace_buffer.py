@@ -10,7 +10,7 @@ The tensor is small (`[64]`), or one of integers (`LongTensor [1, 512]`), and th
 ## Why
 
 Before each forward pass, DDP copies rank 0's buffers over those of the other ranks, in place. A second forward pass
-thereby changes what the first has saved for its backward pass:
+so changes what the first has saved for its backward pass:
 
 - The running statistics of BatchNorm, called for real and fake images, for two views, or for student and teacher.
 - Position ids and masks that a text encoder registers as buffers.

@@ -22,7 +22,7 @@ the module, that was wrapped.
 
 ## See also
 
-- [requires_grad_](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_): freezes and thaws a whole module
+- [requires_grad_](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_): freezes a whole module, or undoes that
 - [PeftModel.from_pretrained](https://huggingface.co/docs/peft/package_reference/peft_model): `is_trainable`
 """
 

@@ -7,7 +7,7 @@ inconsistent 0 params". The 0 is not a count: nothing came from that rank, and t
 
 ## Why
 
-- That rank failed before or in its own DDP call: out of memory, an exception, killed. Its error stands further up.
+- That rank failed before or in its own DDP call: out of memory, an exception, killed. Its error is further up.
 - It is still loading the model or the data, and the time-out came first: 10 minutes with NCCL (30 until torch 2.1).
 - NCCL cannot pass data between the two: peer-to-peer behind an IOMMU or ACS, or the wrong network interface.
 - That rank had nothing to train and stopped (`ddp-no-grad`).

@@ -13,7 +13,7 @@ Three settings of DeepSpeed's configuration and the number of ranks must agree:
 `train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * ranks`
 
 - The configuration was written for another number of GPUs.
-- A size stands in the configuration and on the command line, and they differ.
+- A size is in the configuration and on the command line too, and they differ.
 - DeepSpeed counts other ranks than you: a script that was started with plain `python` has 1, and of a model that is
   split over GPUs only the data-parallel ranks count.
 - The loader that accelerate gets has no `batch_size`, as with a batch sampler of your own, or only the model is prepared.

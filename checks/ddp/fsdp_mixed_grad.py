@@ -8,7 +8,7 @@ Wrapping raises "Must flatten tensors with uniform `requires_grad` when `use_ori
 ## Why
 
 The first FSDP (`FullyShardedDataParallel`) puts all parameters of a wrapped module into one flat parameter, and that one
-either requires a gradient or does not. In LoRA, or with a frozen backbone, both kinds stand side by side in a module.
+either requires a gradient or does not. In LoRA, or with a frozen backbone, both kinds are in one module.
 
 ## How to tell
 

@@ -14,8 +14,8 @@ batch that each GPU gets. Results with one GPU and with several differ.
 ## How to tell
 
 The warning names the line that calls it. `x.sum(dim=-1)` of the result is 1 everywhere if the last dimension was taken.
-With `PYTHONWARNINGS=error::UserWarning` in front of the launch command the run stops at the first such call, and shows where
-it came from.
+`PYTHONWARNINGS="error:Implicit dimension choice" torchrun --nproc-per-node=N train.py` stops at the first such call, and the
+traceback shows where it came from.
 
 `gpudoctor lint train.py` finds each such call without running it.
 

@@ -3,14 +3,14 @@
 ## What happens
 
 OpenMMLab (mmdet, mmengine, mmseg) says "loss log variables are different across GPUs!", and each rank its own "len(log_vars):
-3 keys: ...". Elsewhere the ranks sum entry after entry without looking: one of them waits for ever, or two entries of one
+3 keys: ...". Elsewhere the ranks sum entry after entry without looking: one of them waits without end, or two entries of one
 size are added up that do not belong together, and the log shows wrong numbers.
 
 ## Why
 
 A loop of `all_reduce` over a dictionary needs the same keys in the same order on all ranks. They differ where a batch
 decides: no object in the images of one rank, so a branch adds no loss; a metric that is logged for some samples only; a
-task that is drawn by chance.
+task that is drawn at random.
 
 ## How to tell
 

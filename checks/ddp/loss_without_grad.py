@@ -13,7 +13,7 @@ The chain from the parameters to the loss is broken, or was never recorded:
 - Reentrant activation checkpointing behind a frozen embedding, as with LoRA: no input of the checkpointed blocks
   requires a gradient. torch then also warns "None of the inputs have requires_grad=True".
 - The forward pass ran under `torch.no_grad()` or `inference_mode()`.
-- `.item()`, `.detach()`, `.numpy()`, `argmax` or a comparison stands between the output and the loss.
+- `.item()`, `.detach()`, `.numpy()`, `argmax` or a comparison is between the output and the loss.
 - A model of transformers returned no loss, because it was given no labels: "'NoneType' object has no attribute
   'backward'" for `outputs.loss`. Or the loss is one of several things that a model returned: "'tuple' object has no
   attribute 'backward'".

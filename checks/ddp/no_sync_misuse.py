@@ -11,8 +11,8 @@ illegal to call Engine.step() inside no_sync context manager", or "no_sync conte
 
 - ZeRO-2 and ZeRO-3 keep of each gradient only a rank's part, and must sum it in every backward pass. transformers before
   4.48 and scripts with `accelerator.accumulate()` enter `no_sync` all the same, from DeepSpeed 0.16 on with this error.
-- The optimizer's step stands inside of the block: it would use gradients that no rank has shared.
-- The block stands inside another one.
+- The optimizer's step is inside of the block: it would use gradients that no rank has shared.
+- The block is inside another one.
 
 DDP says nothing about it: a step after a backward pass inside `no_sync` lets the ranks drift apart without a word.
 
@@ -25,7 +25,7 @@ stepped with gradients that were not summed"`. `gpudoctor explain` recognises th
 ## See also
 
 - [transformers#35157](https://github.com/huggingface/transformers/pull/35157): the repair in the Trainer
-- [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync): the forward pass too stands inside
+- [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync): the forward pass too is inside
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "With DDP or ZeRO-1: the last batch and the step stand outside",
+            "With DDP or ZeRO-1: the last batch and the step are outside",
             "for x in batches[:-1]:\n    with model.no_sync():\n        model(x).mean().backward()\n"
             "model(batches[-1]).mean().backward()\noptimizer.step()",
             Kind.EDIT,

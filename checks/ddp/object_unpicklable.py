@@ -16,7 +16,7 @@ each class and function; it cannot write:
 
 ## How to tell
 
-The message names the type; the frame of `_object_to_tensor` stands in the traceback, and the last line of your own above
+The message names the type; the frame of `_object_to_tensor` is in the traceback, and the last line of your own above
 it is the call. `pickle.dumps(part)` for each part of the object finds the one that fails, without any GPU.
 
 ## See also

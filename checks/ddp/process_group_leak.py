@@ -8,7 +8,7 @@ resources", or in torch 2.3 to 2.6 "process group has NOT been destroyed before 
 ## Why
 
 The script ends without `dist.destroy_process_group()`, or an exception skipped it. After an exception the warning is
-only a consequence: it stands in the log of nearly every NCCL job that failed, whatever the reason was.
+only a consequence: it is in the log of nearly every NCCL job that failed, whatever the reason was.
 
 A run that has otherwise finished is not harmed. In rare cases a rank that leaves early makes another one wait.
 
@@ -16,7 +16,7 @@ A run that has otherwise finished is not harmed. In rare cases a rank that leave
 
 Look above it: if there is a traceback, that is the failure. If the run printed its last step and saved its model, there
 is nothing to repair but the end of the script. Do not put the call into `finally`: after an exception on one rank it may
-wait for the others for ever, and the traceback never shows.
+wait for the others without end, and the traceback never shows.
 
 ## See also
 

@@ -7,7 +7,7 @@ associated with a value", on every rank but 0. Those ranks end, and rank 0 waits
 
 ## Why
 
-An assignment under `if rank == 0:` happens on rank 0. What uses the name later has to stand under the same test, or the
+An assignment under `if rank == 0:` happens on rank 0. What uses the name later has to be under the same test, or the
 others need a value of their own.
 
 ## How to tell

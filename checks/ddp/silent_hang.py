@@ -1,9 +1,9 @@
-"""The training stands still without a word, and the processes wait for each other.
+"""The training hangs without a message, and the processes wait for each other.
 
 ## What happens
 
 The log ends in the middle of training, nothing is raised, GPUs show 100 % or 0 %, and the job runs on until someone or a
-time limit ends it. The log itself then tells nothing. What tells is where each process stands: a dump of py-spy, or of
+time limit ends it. The log itself then tells nothing. What tells is where each process is: a dump of py-spy, or of
 Python's `faulthandler`.
 
 ## Why
@@ -11,7 +11,7 @@ Python's `faulthandler`.
 A collective waits until every rank has called it. With NCCL the time-out is 10 minutes (30 until torch 2.1), with gloo 30,
 and longer where the script or a library sets it so; until then nobody says anything. One rank does not come because:
 
-| where the late rank stands | why |
+| where the late rank is | why |
 |---|---|
 | in another collective, or in the same one at another line | the ranks take different branches: `if rank == 0:`, a metric, an early stop (`rank-desync`) |
 | behind the loop, in `destroy_process_group`, saving or evaluating | it had fewer batches (`uneven-inputs`) |
@@ -20,7 +20,7 @@ and longer where the script or a library sets it so; until then nobody says anyt
 | nowhere: the process is gone | it died or was killed, and its own output says how |
 | in `synchronize`, `item` or `cpu` | its GPU waits: the collective before is the one that hangs |
 
-If all stand in the same collective at the same line, the network or the links between the GPUs do not carry it.
+If all are in the same collective at the same line, the network or the links between the GPUs do not carry it.
 
 ## How to tell
 
@@ -34,7 +34,7 @@ needs no right at all. `gpudoctor check`, run by a rank, says beforehand which i
 - [py-spy](https://github.com/benfred/py-spy): dump, and the rights that it needs
 - [Yama](https://docs.kernel.org/admin-guide/LSM/Yama.html): what each `ptrace_scope` forbids
 - [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later): prints all stacks after a time
-- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that stands in `destroy_process_group`
+- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that hangs in `destroy_process_group`
 - [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names who
   is missing
 """
@@ -169,7 +169,7 @@ check = Check(
     ],
     fixes=[
         Fix(
-            "See where every process of the training stands, on each node, and again a minute later",
+            "See where every process of the training is, on each node, and again a minute later",
             "for pid in $(pgrep -f train.py); do py-spy dump --pid $pid; done",
         ),
         FAULTHANDLER,
@@ -257,7 +257,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif len(waiting) > 1:
         said += ": all that are shown wait, for one that is not shown or for the network"
     elif waiting:
-        said += ", and another rank does not come: look where that one stands"
+        said += ", and another rank does not come: look where that one is"
     yield check.found(said)
 
 

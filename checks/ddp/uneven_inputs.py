@@ -18,7 +18,7 @@ Every step is a sum over all ranks, and one of them no longer comes:
 ## How to tell
 
 `print(rank, len(loader))` before the loop; with an iterable dataset count the steps of each rank. A rank that printed
-the end of the epoch, while the others stand in `backward()`, is the one.
+the end of the epoch, while the others are in `backward()`, is the one.
 
 ## See also
 

@@ -61,7 +61,7 @@ WHEEL = Fix(
 )
 EARLIER = Fix("Take an earlier release of the image", "docker run --gpus all IMAGE")
 COMPATIBILITY = Fix(
-    "On data centre GPUs: NVIDIA's forward compatibility libraries stand in for the newer driver, untested by torch",
+    "On data centre GPUs: NVIDIA's forward compatibility libraries take the place of the newer driver, untested by torch",
     "export LD_LIBRARY_PATH=/usr/local/cuda-13.0/compat:$LD_LIBRARY_PATH",
     Kind.MITIGATION,
 )

@@ -3,7 +3,7 @@
 ## What happens
 
 `nvidia-smi` shows nothing and cannot be ended, not with Ctrl-C and often not with `kill -9`; `torch.cuda.is_available()`
-or the first `.cuda()` never returns; every rank stands still before its first message. `ps` shows such processes in
+or the first `.cuda()` never returns; every rank waits before its first message. `ps` shows such processes in
 state D.
 
 ## Why
@@ -74,7 +74,7 @@ def environment(cuda: Cuda | None, gpus: Gpus | None, torch: Torch | None) -> It
     asleep = gpus is not None and any(gpu.persistence is False for gpu in gpus.devices)
     # CUDA itself came back in time, and torch a little later may do so, too.
     late = cuda is not None and cuda.init is not None and not (gpus and gpus.hanging)
-    message = f"{', '.join(calls)}: a training that makes that call stands still"
+    message = f"{', '.join(calls)}: a training that makes that call hangs"
     if asleep:
         # Persistence mode off, a driver that starts eight GPUs anew may just be slow.
         message += "; persistence mode is off, so the driver may only be slow to start its GPUs"

@@ -3,8 +3,8 @@
 ## What happens
 
 `nvidia-smi` has failed "because it couldn't communicate with the NVIDIA driver", torch says "Found no NVIDIA driver on
-your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False, and `torchrun --nproc-per-node=gpu` says
-"Cuda is not available."
+your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False, `torchrun --nproc-per-node=gpu` says
+"Cuda is not available.", and `torchrun --numa-binding=node` "No accelerator available for NUMA binding".
 
 ## Why
 
@@ -77,6 +77,7 @@ check = Check(
         r"DKMS module '?nvidia-[\d.]+'? failed to build|Consult /var/lib/dkms/nvidia\S{0,60}/make\.log|Building DKMS module 'nvidia-[\d.]+' for \S+ FAILED!",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
+        r"RuntimeError: (?P<binding>No accelerator available for NUMA binding)",  # torchrun --numa-binding=node
         r"MisconfigurationException: (?P<lightning>No supported gpu backend found|.?CUDAAccelerator.? can ?not run on your system)",
         r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
         # TensorFlow, which goes on with the CPU
@@ -98,23 +99,27 @@ PROCESSOR = Fix(
     Kind.EDIT,
 )
 NUMBER = Fix(
-    "Without a GPU, for a test with gloo: say how many processes there shall be",
+    "Without a GPU, for a test with gloo: say how many processes there shall be, and bind none to a NUMA node",
     "torchrun --standalone --nproc-per-node=2 train.py",
 )
+
+MEANT = {
+    "count": "torchrun was to start one process per GPU",
+    "binding": "torchrun was to bind each process to the NUMA node of its GPU",
+    "lightning": "Lightning was to use GPUs",
+}
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """A program that says that it goes on without a GPU has not failed."""
     if groups := sighting.groups:
-        meant = (
-            "torchrun was to start one process per GPU" if "count" in groups else "Lightning was to use GPUs"
-        )
+        meant = next(MEANT[name] for name in groups if name in MEANT)
         said = (
             f"{meant}, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch "
             "is a CPU build"
         )
-        yield check.found(said, fixes=[SEE, SLURM, CONTAINER, NUMBER if "count" in groups else PROCESSOR])
+        yield check.found(said, fixes=[SEE, SLURM, CONTAINER, PROCESSOR if "lightning" in groups else NUMBER])
         return
     yield check.found(
         "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",

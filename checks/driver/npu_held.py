@@ -2,7 +2,7 @@
 
 ## What happens
 
-On Ascend NPUs the first collective or barrier fails with "HCCL error" or "hcclCommInitRootInfoConfig", and below it stands
+On Ascend NPUs the first collective or barrier fails with "HCCL error" or "hcclCommInitRootInfoConfig", and below it is
 "EJ0001: Failed to initialize the HCCP process. Reason: Maybe the last training process is running."
 
 ## Why

@@ -38,7 +38,7 @@ check = Check(
             "On a cluster: leave this node out, and send the administrators its name and that output",
             "sbatch --exclude=NODE job.sh",
         ),
-        Fix("Look for a fan that stands still", "sudo ipmitool sdr type fan", Kind.ADMIN),
+        Fix("Look for a fan that does not turn", "sudo ipmitool sdr type fan", Kind.ADMIN),
         Fix("Repair the cooling: fans, dust, air flow, the controller's fan profile", kind=Kind.ADMIN),
         Fix("Lower the power limit, which costs speed", "sudo nvidia-smi -pl WATTS", Kind.MITIGATION),
     ],

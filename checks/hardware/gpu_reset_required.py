@@ -9,7 +9,7 @@ sees fewer GPUs, or says "busy or unavailable" or "unknown error".
 ## Why
 
 An earlier fault left the GPU in a state that the driver does not trust: a memory error, an NVLink error, a time-out of
-its firmware, or many faults of a program. Its Xid stands before this one and is the reason; the reset comes first.
+its firmware, or many faults of a program. Its Xid comes before this one and is the reason; the reset comes first.
 
 ## How to tell
 

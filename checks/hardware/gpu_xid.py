@@ -15,7 +15,7 @@ The number tells who is to blame, and NVIDIA's catalogue gives an action for eac
 | 43, 45 | your program's work was removed, after a fault or because it was killed | look at what came before |
 | 68, 69 | your program used the video or the graphics engine wrongly | start the job again |
 | 8 | the GPU stopped processing | start the job again; if it returns, reset the GPU |
-| 32 | commands arrived damaged at the GPU: mostly the PCIe link, seldom a program | test the link and the card |
+| 32 | commands arrived damaged at the GPU: mostly the PCIe link, rarely a program | test the link and the card |
 | 46, 62, 110, 143 | the GPU hung or halted | reset the GPU |
 | 109 | work did not give way in time (context switch) | reset the GPU; if it returns, ask NVIDIA |
 | 119, 120 | the GPU's own processor (GSP) did not answer | reset; a newer driver and a restart; then the vendor |

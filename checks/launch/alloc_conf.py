@@ -3,8 +3,7 @@
 ## What happens
 
 "Unrecognized CachingAllocator option: expandable_segments", "Expected 'True' or 'False' at index 2 in ConfigTokenizer",
-or a bare "stoull", at the first use of CUDA. The line in the
-traceback (`.cuda()`, `set_device`) is not at fault.
+or a bare "stoull", at the first use of CUDA. The line in the traceback (`.cuda()`, `set_device`) is not at fault.
 
 ## Why
 
@@ -75,7 +74,7 @@ check = Check(
             "For GPU tensors that go to another process",
             "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",
         ),
-        Fix("Take a torch that knows the option", "python -m pip install --upgrade torch"),
+        Fix("Take a torch that knows the option", "python -m pip install --upgrade torch torchvision"),
     ],
 )
 
@@ -182,5 +181,7 @@ def _fixes(name: str, value: str, wrong: str) -> list[Fix]:
     if mended != value:
         fixes.insert(0, Fix("Write it as torch reads it", f"export {name}={shlex.quote(mended)}"))
     elif "no option" in wrong:
-        fixes.append(Fix("Or take a torch that knows the option", "python -m pip install --upgrade torch"))
+        fixes.append(
+            Fix("Or take a torch that knows the option", "python -m pip install --upgrade torch torchvision")
+        )
     return fixes

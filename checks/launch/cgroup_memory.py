@@ -13,9 +13,11 @@ context, pinned buffers. Each rank reads its own copy of the checkpoint unless t
 
 ## How to tell
 
-`cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.current` in a container (with control groups of version 1:
-`cat /sys/fs/cgroup/memory/memory.limit_in_bytes`); in a Slurm job `scontrol show job $SLURM_JOB_ID | grep -i mem`, for
-its files lie further down, in `/sys/fs/cgroup$(cut -d: -f3- /proc/self/cgroup)` and the folders above; `kubectl get pod POD -o jsonpath='{.spec.containers[*].resources}'`.
+- In a container: `cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.current` (with control groups of version 1:
+  `cat /sys/fs/cgroup/memory/memory.limit_in_bytes`).
+- In a Slurm job: `scontrol show job $SLURM_JOB_ID | grep -i mem`; the files are in
+  `/sys/fs/cgroup$(cut -d: -f3- /proc/self/cgroup)` and the folders above it.
+- In Kubernetes: `kubectl get pod POD -o jsonpath='{.spec.containers[*].resources}'`.
 
 ## See also
 

@@ -8,7 +8,7 @@ with return code = 1"; Slurm says "task 1: Exited with exit code 1".
 
 ## Why
 
-The launcher sees exit codes alone. What went wrong stands in the worker's own output: further up, in another file of
+The launcher sees exit codes alone. What went wrong is in the worker's own output: further up, in another file of
 `--log-dir`, on another node, or nowhere, when the worker called `sys.exit(N)` itself or swallowed the exception.
 
 ## How to tell

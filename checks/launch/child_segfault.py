@@ -3,16 +3,16 @@
 ## What happens
 
 torchrun says "exitcode : -11" and "Signal 11 (SIGSEGV) received", a shell "Segmentation fault (core dumped)",
-faulthandler "Fatal Python error: Segmentation fault". There is no Python traceback, for Python was not asked.
+faulthandler "Fatal Python error: Segmentation fault". There is no Python traceback: the crash is outside of Python.
 
 ## Why
 
 - -11 (139 from a shell), SIGSEGV: an extension built for another torch or CUDA (flash-attn, apex, a DeepSpeed op), two
   copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, rarely bad memory.
-- -6 (134), SIGABRT: a library gave up on purpose, mostly after an error that stands just above: NCCL's watchdog, a CUDA
+- -6 (134), SIGABRT: a library gave up on purpose, mostly after an error just above: NCCL's watchdog, a CUDA
   error, "terminate called". That one is the cause.
 - "terminate called without an active exception" when all the work is done: Python ended while a thread of gloo still ran. The
-  results are whole; the exit code is not. torch 2.15 does so in some of many runs, mostly without `destroy_process_group`,
+  results are whole; the exit code is not. With torch 2.15 it happens now and then, mostly without `destroy_process_group`,
   rarely with it while the wrapped model still holds the group.
 - -7 (135), SIGBUS: /dev/shm is full (`shm-too-small`), or a file that is mapped got shorter.
 - -4 (132), SIGILL: a binary for a newer CPU. -8 (136), SIGFPE: an integer divided by zero.

@@ -12,7 +12,7 @@ It was set to find a failure, in a shell, a job script or an image, and forgotte
 are set at all, 0 included: PYTORCH_NO_CUDA_MEMORY_CACHING, even if it is empty, and CUDA_INJECTION64_PATH.
 
 TORCH_DISTRIBUTED_DEBUG=DETAIL does more than slow down: the group that it adds can hang where the training does not,
-and on torch 2.15 for CPU a healthy DDP script dies of it. INFO does not.
+and with torch 2.15 over gloo a healthy DDP script dies of signal 11, with one rank too. INFO is safe.
 
 ## How to tell
 
@@ -52,7 +52,7 @@ COSTLY = {
     ),
     "CUDA_DEVICE_WAITS_ON_EXCEPTION": (
         ON,
-        "a GPU that meets an error stops and waits for a debugger, for ever",
+        "a GPU that meets an error stops and waits for a debugger, without end",
     ),
     "CUDA_ENABLE_COREDUMP_ON_EXCEPTION": (
         ON,

@@ -14,7 +14,7 @@ hung: then look for what hung.
 ## How to tell
 
 If nobody pressed a key: a scheduler or a script sent the signal (`sacct -j JOBID`, the job script). After a hang, the last
-frame of each rank's traceback shows where it stood when it was interrupted: a rank that stands somewhere else than all
+frame of each rank's traceback shows where it was when it was interrupted: a rank that was somewhere else than all
 others is the one to look at.
 
 ## See also
@@ -40,7 +40,7 @@ check = Check(
     message="it was interrupted by Ctrl-C or signal 2, and did not end by itself",
     fixes=[
         Fix(
-            "If it hung: next time, before Ctrl-C, see where each rank stands (where py-spy may not look: `gpudoctor show silent-hang`)",
+            "If it hung: next time, before Ctrl-C, see where each rank is (where py-spy may not look: `gpudoctor show silent-hang`)",
             "py-spy dump --pid PID",
         ),
         Fix("See what still runs of it", "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'"),

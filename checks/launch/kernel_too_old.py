@@ -14,7 +14,7 @@ cause the process to hang". Or a program does not start at all: "FATAL: kernel t
 
 ## How to tell
 
-`uname -r`, on the node itself. A hang counts as this only when the ranks stand in the kernel (`ps -o pid,stat,wchan -u
+`uname -r`, on the node itself. A hang counts as this only when the ranks wait in the kernel (`ps -o pid,stat,wchan -u
 $(id -u)` shows D) and when a newer kernel ends it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
 
 ## See also

@@ -3,7 +3,7 @@
 ## What happens
 
 On one machine all is well. On two machines both have a rank 0: `init_process_group` waits for ranks that never come or refuses two
-ranks of one number, and a `DistributedSampler` gives two ranks the same share. The reverse, `torch.cuda.set_device(rank)`, ends on the
+ranks with the same number, and a `DistributedSampler` gives two ranks the same share. The reverse, `torch.cuda.set_device(rank)`, ends on the
 second machine with "invalid device ordinal".
 
 ## Why
@@ -50,7 +50,7 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="a note where the script may be meant for one machine",
     symptoms=[r"two ranks take the same share of the data"],
-    message="two ranks take the same share of the data: the local rank, which starts at 0 on each node, stands where the rank is meant",
+    message="two ranks take the same share of the data: the local rank, which starts at 0 on each node, is used where the rank is meant",
     fixes=[RANK, DEVICE],
 )
 

@@ -10,7 +10,7 @@ parallel group is already initialized", accelerate "AcceleratorState has already
 - The script calls `init_process_group`, and so does a library: `Accelerator()`, the Trainer, Lightning,
   `deepspeed.initialize`, MMCV's `init_dist`.
 - The file that calls it runs twice: a notebook cell, an import of the main script, a test that leaves the group.
-- A retry: the first call failed half-way. Look further up for the error of the first one.
+- A retry: the first call failed halfway. Look further up for the error of the first one.
 
 ## How to tell
 
@@ -79,7 +79,7 @@ def code(script: Script) -> Iterator[Finding]:
         loop = call.loops[-1] if call.loops and call.loops[-1].kind != "while" and call.each_time else None
         if loop is not None and not any(loop in c.loops for c in destroyed) and not _leaves(script, loop):
             yield check.found(
-                f"init_process_group stands in a loop, {loop.place}: the second time round it raises, because the process "
+                f"init_process_group is in a loop, {loop.place}: the second time round it raises, because the process "
                 "group is there already",
                 location=call.place,
             )

@@ -4,14 +4,14 @@
 
 "`rank` must be an integer. 0" from `init_process_group`; "'>=' not supported between instances of 'str' and 'int'" there or in
 a DistributedSampler; "incompatible function arguments" from a store or a collective, "Invoked with: …, '0'"; "Invalid device
-string: '0'" for a device. The number in the message looks right: it stands in quotation marks, or was printed without them.
+string: '0'" for a device. The number in the message looks right: it is in quotation marks, or was printed without them.
 
 ## Why
 
 - `parser.add_argument("--rank")` without `type=int` gives the text `"0"`.
 - `os.environ["RANK"]`, `["LOCAL_RANK"]` and `["WORLD_SIZE"]` are texts: the environment holds nothing else.
 - `if os.environ["RANK"] == 0:` holds on no rank, so what rank 0 alone should do is never done; `> 0` raises the TypeError.
-- A number in a YAML file stands in quotation marks, or a shell put them there.
+- A number in a YAML file is in quotation marks, or a shell put them there.
 
 ## How to tell
 

@@ -12,7 +12,7 @@
 ## Why
 
 Nothing sets these limits by itself. A scheduler turns a job's request into one (Grid Engine's `h_vmem` is the address
-space, `h_fsize` the size of a file, `h_cpu` the time), a login node keeps long programs off, or a line stands in a profile or in
+space, `h_fsize` the size of a file, `h_cpu` the time), a login node keeps long programs off, or a line is in a profile or in
 limits.conf.
 
 `import torch` alone takes some 3 GiB of address space, of which little is memory. With GPUs it is far more: CUDA has one
@@ -58,7 +58,7 @@ MAPPINGS = Fix(
     Kind.ADMIN,
 )
 SHARED = Fix(
-    "Where thousands of tensors are shared, <mapped> in this one: let the data set return one tensor for all of them"
+    "Where a process shares many tensors (at <mapped> the kernel said no): let the data set return one tensor for all of them"
 )
 
 check = Check(

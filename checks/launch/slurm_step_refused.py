@@ -3,7 +3,7 @@
 ## What happens
 
 "srun: error: Unable to create step for job 4711: More processors requested than permitted", "Batch job submission
-failed: Requested node configuration is not available", or for ever "step creation temporarily disabled, retrying
+failed: Requested node configuration is not available", or without end "step creation temporarily disabled, retrying
 (Requested nodes are busy)". The program has not started.
 
 ## Why

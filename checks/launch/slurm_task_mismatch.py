@@ -62,6 +62,7 @@ check = Check(
         Fix(
             "In an interactive job: let Lightning start the processes itself",
             "SLURM_JOB_NAME=interactive python train.py",
+            source="https://github.com/Lightning-AI/pytorch-lightning/blob/master/src/lightning/fabric/plugins/environments/slurm.py",
         ),
     ],
     no_reproduction="needs Slurm",

@@ -1,4 +1,4 @@
-"""An option for torchrun stands behind the script's name, so the script gets it.
+"""An option for torchrun comes after the script's name, so the script gets it.
 
 ## What happens
 
@@ -7,7 +7,7 @@ ends with exit code 2. A script that ignores what it does not know says nothing:
 
 ## Why
 
-torchrun takes what stands in front of the script's name, and hands the script everything behind it. The same holds for
+torchrun takes what comes before the script's name, and hands the script everything behind it. The same holds for
 accelerate, deepspeed and `python -m torch.distributed.run`.
 
 ## How to tell
@@ -17,7 +17,7 @@ The command that was typed: the options of torchrun come first, then the script,
 
 ## See also
 
-- [torchrun: usage](https://docs.pytorch.org/docs/stable/elastic/run.html#usage): its own options stand before the script
+- [torchrun: usage](https://docs.pytorch.org/docs/stable/elastic/run.html#usage): its own options come before the script
 - [accelerate launch](https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch): its options, then the script and the script's
 """
 
@@ -41,7 +41,7 @@ check = Check(
         rf"not used by the HfArgumentParser: \[.{{0,400}}?{OPTION}",
         rf"Could not consume arg: {OPTION}",
     ],
-    message="the script was given the launcher's option <option>: what is meant for the launcher stands in front of the "
+    message="the script was given the launcher's option <option>: what is meant for the launcher comes before the "
     "script's name",
     fixes=[
         Fix(

@@ -1,8 +1,8 @@
-"""A variable lets a failure hang for ever, or hides it.
+"""A variable lets a failure hang without end, or hides it.
 
 ## What happens
 
-A rank dies, and the others wait for ever, at 100 % on every GPU, until the job's time is up. Or a fault of the hardware, which NCCL
+A rank dies, and the others wait without end, at 100 % on every GPU, until the job's time is up. Or a fault of the hardware, which NCCL
 would have refused to work with, becomes wrong numbers.
 
 ## Why
@@ -12,7 +12,7 @@ would have refused to work with, becomes wrong numbers.
 | TORCH_NCCL_ASYNC_ERROR_HANDLING=0 | nobody ends the process when a collective fails or times out; the default is 3 |
 | TORCH_NCCL_ENABLE_MONITORING=0, TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC of days | nobody ends a process whose watchdog hangs |
 | TORCH_NCCL_BLOCKING_WAIT=1 | each `wait()` blocks the main thread until the collective is done: slow, and none of the asynchronous handling |
-| NCCL_IB_TIMEOUT=0, or 32 and more | without end: a lost packet is waited for for ever |
+| NCCL_IB_TIMEOUT=0, or 32 and more | no time-out: NCCL waits without end for a lost packet |
 | NCCL_COMM_ID | one address for every communicator, instead of those that torch gives out; made for programs with one communicator |
 | NCCL_HOSTID | machines with the same one are taken for one machine |
 | NCCL_IGNORE_DISABLED_P2P, NCCL_IGNORE_COLLNET_MISMATCH, NCCL_ENABLE_VERSION_CHECK=0 | NCCL goes on where it would stop with a reason |
@@ -85,7 +85,7 @@ def _waits(known: dict[str, Setting]) -> Iterator[tuple[Setting, str, Severity]]
     """Yield what lets a failed training hang."""
     for prefix in ("TORCH_NCCL", "NCCL"):
         for name, bad, why in (
-            ("ASYNC_ERROR_HANDLING", ("0",), "when a collective fails or times out nobody ends the process, and the other ranks wait for ever"),
+            ("ASYNC_ERROR_HANDLING", ("0",), "when a collective fails or times out nobody ends the process, and the other ranks wait without end"),
             ("BLOCKING_WAIT", ("1", "true", "yes", "t", "y"), "each wait() stops the main thread until the collective is done, which is slow"),
         ):  # fmt: skip
             setting = known.get(f"{prefix}_{name}")
@@ -112,7 +112,7 @@ def _waits(known: dict[str, Setting]) -> Iterator[tuple[Setting, str, Severity]]
     if timeout is not None and value is not None and (value <= 0 or value >= 32):
         yield (
             timeout,
-            "0, and 32 and more, are without end: a packet that is lost is waited for for ever",
+            "0, and 32 and more, are no time-out: NCCL waits without end for a packet that is lost",
             Severity.WARNING,
         )
     retries = known.get("NCCL_IB_RETRY_CNT")

@@ -17,7 +17,7 @@ The new name does not help an older torch: scripts that serve both set both, to 
 
 ## How to tell
 
-`printenv | grep -E 'NCCL|TORCH'`; the new names stand in the pages below.
+`printenv | grep -E 'NCCL|TORCH'`; the pages below have the new names.
 
 ## See also
 

@@ -11,7 +11,7 @@ code?". NCCL mostly just hangs; over the network it may say "message truncated :
 A collective matches calls by their order alone, so every rank must make the same calls with the same shapes and types.
 
 - The last batch is smaller on one rank, and `all_gather` gets tensors of different shapes.
-- A collective stands in `if rank == 0:` (evaluating, logging, saving), so that the others are one call ahead.
+- A collective is in `if rank == 0:` (evaluating, logging, saving), so that the others are one call ahead.
 - The data choose the branch, or autocast the type, and they differ between the ranks.
 - For NCCL's words about sizes: NCCL_PROTO, NCCL_ALGO or the version of NCCL differ between the nodes.
 
@@ -107,14 +107,14 @@ check = Check(
     ],
     fixes=[
         Fix(
-            "Let torch name the two calls that met (with torch 2.15, gloo and DDP this crashes with signal 11)",
-            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
-        ),
-        Fix(
             "Make the call on every rank, outside of branches; use the result on one",
             "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
             Kind.EDIT,
             proof="dist.all_reduce(",
+        ),
+        Fix(
+            "Let torch name the two calls that met (with torch 2.15, gloo and DDP this crashes with signal 11)",
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
         ),
         Fix(
             "Give all ranks batches of one size, or pad before gathering",

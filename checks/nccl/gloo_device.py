@@ -50,7 +50,10 @@ check = Check(
             'dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500?use_libuv=0", rank=0, world_size=1)',
             Kind.EDIT,
         ),
-        Fix("Install a build that has it, or work in WSL2", "python -m pip install --upgrade torch"),
+        Fix(
+            "Install a build that has it, or work in WSL2",
+            "python -m pip install --upgrade torch torchvision",
+        ),
     ],
 )
 

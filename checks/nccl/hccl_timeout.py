@@ -1,8 +1,8 @@
-"""On Ascend NPUs a rank waited in vain for another one: HCCL timed out.
+"""On Ascend NPUs a rank did not come to a collective: HCCL timed out.
 
 ## What happens
 
-torch_npu raises "error code is 507048" or "HcclAllreduce, error code is 6", and below it stands one of HCCL's own codes:
+torch_npu raises "error code is 507048" or "HcclAllreduce, error code is 6", and below it is one of HCCL's own codes:
 "EI0002: The wait execution of the Notify register times out" in the middle of a training, "EI0006: Getting socket times
 out" at its first collective.
 
@@ -42,7 +42,7 @@ check = Check(
         r"\bhccl fftsplus task timeout occurred\b",
         r"\bwait socket establish timeout, role\[\d+\] rank\[(?P<waiting>\d+)\]",  # in the log of the device
     ],
-    message="HCCL waited in vain for another rank[: rank <missing> did not answer][: rank <waiting> had no connection]",
+    message="HCCL timed out waiting for another rank[: rank <missing> did not answer][: rank <waiting> had no connection]",
     fixes=[
         Fix(
             "Find the first error in the logs that each process keeps of its NPU, on each node",

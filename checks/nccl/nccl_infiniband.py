@@ -96,8 +96,8 @@ check = Check(
             "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=ADAPTER",
         ),
         Fix(
-            "For status 12 on a large or busy network: wait longer for an answer, and try more often",
-            "export NCCL_IB_TIMEOUT=23 NCCL_IB_RETRY_CNT=7",
+            "For status 12 on a large or busy network: wait longer for an answer; each 1 more doubles the time (20 unless it is set)",
+            "export NCCL_IB_TIMEOUT=22",
         ),
         Fix(
             "Leave out the node that is named each time; the administrators want its name and the whole line",

@@ -93,7 +93,7 @@ FORGET = Fix(
     "Forget what another machine's job script asked for", "unset NCCL_NET NCCL_NET_PLUGIN NCCL_TUNER_PLUGIN"
 )
 INSTALL = Fix(
-    "Install AWS's plug-in, or take Amazon's image; its folder must stand in LD_LIBRARY_PATH",
+    "Install AWS's plug-in, or take Amazon's image; its folder must be in LD_LIBRARY_PATH",
     "export LD_LIBRARY_PATH=/opt/amazon/ofi-nccl/lib:$LD_LIBRARY_PATH",
 )
 
@@ -163,7 +163,7 @@ def _damaged(plugins: Plugins) -> Iterator[Finding]:
     for path in [path for path in plugins.damaged if "/libnccl-net" in path][:1]:
         message = f"{path} is no library (empty, cut off, or a text): NCCL cannot load it, and goes on with its own network code"
         fix = Fix(
-            "Install it anew, or take it away",
+            "Install it again, or remove it",
             f"ls -l {shlex.quote(path)}; head -c 100 {shlex.quote(path)} | cat -A",
         )
         yield check.found(message, severity=Severity.WARNING, fixes=[fix])

@@ -11,7 +11,7 @@ NCCL moves data between GPUs only, and `torch.cuda.device_count()` is 0 in this 
 
 - The container or job was started without GPUs: no `--gpus all`, no `--gres=gpu:N`, or it runs on a login node.
 - CUDA_VISIBLE_DEVICES is empty or names a GPU that is not there.
-- The driver is not usable; a warning "CUDA initialization: …" then stands further up.
+- The driver is not usable; a warning "CUDA initialization: …" is then further up.
 - torch is a CPU build.
 
 ## How to tell

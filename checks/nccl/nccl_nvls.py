@@ -57,7 +57,7 @@ check = Check(
         ),
         Fix(
             "Update NCCL, which comes with torch: newer releases fall back in more cases",
-            "python -m pip install --upgrade torch",
+            "python -m pip install --upgrade torch torchvision",
         ),
         Fix(
             "End all jobs, then restart the Fabric Manager, of exactly the driver's version; or restart the machine",

@@ -8,7 +8,7 @@ transport/p2p.cc. On other machines the first collective hangs after "via P2P/IP
 ## Why
 
 - Consumer cards (RTX 40, RTX 50) have no peer access; some drivers said that they had.
-- The IOMMU, PCIe access control (ACS) or a virtual machine stands between two GPUs that are not linked by NVLink.
+- The IOMMU, PCIe access control (ACS) or a virtual machine is between two GPUs that are not linked by NVLink.
 - The ranks of one machine run in different containers, which cannot pass memory handles to each other.
 - "P2P is disabled between NVLINK connected GPUs": a link that should be up is not (`nvlink-down`).
 

@@ -10,16 +10,20 @@ unless `init_process_group(timeout=…)` says otherwise (30 minutes until torch 
 
 NCCL waits for all ranks. One of them did not come to this collective:
 
-- It failed, and its error stands in another rank's output, earlier.
+- It failed, and its error is in that rank's own output, earlier.
 - It is still at work: rank 0 alone evaluates, saves or downloads for longer than the time-out.
 - It called another collective, or went through a branch that the others did not take: see `rank-desync`.
 - All came, and NCCL itself hangs: the network between two nodes drops the data, or two GPUs cannot reach each other.
 
 ## How to tell
 
-Compare SeqNum, OpType and NumelIn over the ranks. The rank that never reports a time-out, or has the lowest "last
-enqueued work", is the one to look at; other operations under one SeqNum are a `collective-mismatch`; all equal is the
-network or hardware. `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
+Compare SeqNum, OpType and NumelIn over the ranks:
+
+- A rank that never reports a time-out, or has the lowest "last enqueued work", is the one to look at.
+- Different operations under one SeqNum: `collective-mismatch`.
+- All equal: the network or the hardware.
+
+`TORCH_NCCL_DESYNC_DEBUG=1` names the ranks that lag behind. While it hangs, `py-spy dump --pid PID` shows where a rank is.
 
 The flight recorder keeps each rank's last collectives, with `TORCH_FR_BUFFER_SIZE=2000` (older torch knows
 `TORCH_NCCL_TRACE_BUFFER_SIZE` alone) and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`. At a time-out each rank writes them to a file of

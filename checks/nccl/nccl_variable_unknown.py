@@ -12,7 +12,7 @@ variable" when the process group is made.
 - Libraries ask for the variables they know and never look at the others: a misspelt name is not seen by anybody.
 - A name of another version, or of a plug-in that is not loaded.
 - NCCL reads most values as C numbers: the digits at the front count, so `4M` is 4, and `true` or `"1"` with its quotes is 0.
-- `^` and `=` stand once before a whole list of interfaces or adapters; blanks are part of a name.
+- `^` and `=` come once, before a whole list of interfaces or adapters; blanks are part of a name.
 - In `/etc/nccl.conf`, `~/.nccl.conf` and `$NCCL_CONF_FILE` a line is exactly NAME=VALUE: `export` and blanks belong
   to the name.
 

@@ -3,7 +3,7 @@
 ## What happens
 
 Training works, at a part of the speed that the machine has. Nothing in the log says so, but for one line of
-`NCCL_DEBUG=INFO`: "via SHM/direct" or "via NET/Socket" where "via P2P" or "via NET/IB" could stand.
+`NCCL_DEBUG=INFO`: "via SHM/direct" or "via NET/Socket" where "via P2P" or "via NET/IB" could be.
 
 ## Why
 

@@ -11,7 +11,7 @@ exception "oneCCL: exec.cpp:134 start_workers: EXCEPTION: failed to start worker
 | --- | --- |
 | "could not get local_idx/count", "set CCL_ZE_IPC_EXCHANGE=sockets explicitly" | torchrun or accelerate started the ranks, and oneCCL looks for mpirun's variables |
 | "fi_getinfo error", "can't find suitable provider", "can not open network providers" | libfabric has no network of the kind that `FI_PROVIDER` names, or may not open it; oneCCL's own libfabric is hidden by another one |
-| "error while creating worker thread", "failed to start worker" | the processors that it wants to pin its thread to are not the process's own |
+| "error while creating worker thread", "failed to start worker" | it pins a thread of its own to one of the last processors of the node, and this process may not use that one: a container, a job or `taskset` gave it others |
 | "init transport failed" | the same as the second, on this rank or on another one |
 
 ## How to tell
@@ -38,10 +38,13 @@ check = Check(
         r"\|CCL_ERROR\| \S{1,60} (?P<local>getenv_local_coord): ",
         r"(?P<local>to get local_idx/count from ATL), set CCL_ZE_IPC_EXCHANGE",
         rf"\|CCL_ERROR\| .{{0,120}}(?P<provider>{PROVIDER})",
-        rf"\|CCL_ERROR\| (?!.{{0,120}}(?:{PROVIDER}|getenv_local_coord)){SAID}(?P<said>\S.{{0,120}})",
-        rf"\boneCCL: {SAID}EXCEPTION: (?P<said>\S.{{0,120}})",
+        r"\|CCL_ERROR\| .{0,120}error while creating (?P<worker>worker thread)",
+        rf"\|CCL_ERROR\| (?!.{{0,120}}(?:{PROVIDER}|worker thread|getenv_local_coord)){SAID}(?P<said>\S.{{0,120}})",
+        rf"\boneCCL: {SAID}EXCEPTION: failed to start (?P<worker>worker)\b",
+        rf"\boneCCL: {SAID}EXCEPTION: (?!failed to start worker)(?P<said>\S.{{0,120}})",
     ],
-    message="oneCCL failed[: <said>][: it does not know the ranks of this host (<local>)][: no network that libfabric can use (<provider>)]",
+    message="oneCCL failed[: <said>][: it does not know the ranks of this host (<local>)][: no network that libfabric can use (<provider>)]"
+    "[: its <worker> could not be started on the processor that it chose]",
     fixes=[
         Fix(
             "Started by torchrun or accelerate (<local>): say in the script, before init_process_group, which rank of the host this is",
@@ -50,6 +53,11 @@ check = Check(
             'os.environ["CCL_LOCAL_RANK"] = os.environ["LOCAL_RANK"]',
             Kind.EDIT,
             source="https://github.com/uxlfoundation/oneCCL/blob/master/doc/rst/source/env-variables.rst",
+        ),
+        Fix(
+            "For the <worker>: name processors that this process may use, one for each rank of the host (here 0 and 1, for two)",
+            "taskset -cp $$; export CCL_WORKER_AFFINITY=0,1",
+            source="https://oneapi-src.github.io/oneCCL/general-configuration/operation-execution.html",
         ),
         Fix(
             "Where it asks for it, or the kernel is older than 5.6: pass the GPUs' handles on by sockets",

@@ -9,7 +9,7 @@ such a barrier hangs: `nccl-timeout`. `Join` says that inputs are uneven: `uneve
 ## Why
 
 - The ranks have different numbers of batches: a length that the world size does not divide, or a filter per rank.
-- A collective stands in `if rank == 0:` (saving, evaluating, logging with `all_reduce`), or is skipped by `continue`.
+- A collective is in `if rank == 0:` (saving, evaluating, logging with `all_reduce`), or is skipped by `continue`.
 - `dist.new_group` was called by the group's members alone; every rank must call it, in the same order.
 - Rank 0 alone downloads, evaluates or saves for longer than the time-out.
 - That rank died; its own output says of what.

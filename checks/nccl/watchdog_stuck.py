@@ -9,7 +9,7 @@
 ## Why
 
 A thread of torch, the watchdog, looks after the collectives and raises a counter each time round. A second thread ends
-the process when the counter has stood still for 480 seconds (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC). So this is not a
+the process when the counter has not changed for 480 seconds (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC). So this is not a
 collective that timed out: the watchdog itself hangs.
 
 - A CUDA or NCCL call does not return: a GPU that fell off the bus, a driver in trouble, an abort of the communicator.
@@ -19,14 +19,14 @@ collective that timed out: the watchdog itself hangs.
 
 ## How to tell
 
-`py-spy dump --native --pid PID` while it hangs shows where each thread stands: in `ncclCommAbort` or `cudaEventQuery`
+`py-spy dump --native --pid PID` while it hangs shows where each thread is: in `ncclCommAbort` or `cudaEventQuery`
 it is NCCL or the driver, in `take_gil` the thread that holds the lock is the one to look at. Look for Xid lines in the
 kernel's log of that node. If "Watchdog caught collective operation timeout" came first, that is the cause:
 `nccl-timeout`.
 
 ## See also
 
-- [ProcessGroupNCCL's variables](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html): TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC and its kin
+- [ProcessGroupNCCL's variables](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html): TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC and related ones
 - [pytorch#112518](https://github.com/pytorch/pytorch/pull/112518): why there is a monitor
 - [LlamaFactory#8549](https://github.com/hiyouga/LlamaFactory/issues/8549): a training that hung in this way
 """
@@ -44,11 +44,11 @@ check = Check(
         r"due to ProcessGroupNCCL watchdog hang",
         r"NCCL monitor thread timeout\. Basically",  # torch 2.2
     ],
-    message="NCCL's watchdog thread stood still[ for <seconds> s]: a CUDA or NCCL call, or Python's lock, is stuck in this "
+    message="NCCL's watchdog thread made no progress[ for <seconds> s]: a CUDA or NCCL call, or Python's lock, is stuck in this "
     "process",
     fixes=[
         Fix(
-            "While it hangs, see where each thread of the process stands",
+            "While it hangs, see where each thread of the process is",
             "python -m pip install py-spy && py-spy dump --native --pid PID",
         ),
         Fix(

@@ -12,7 +12,7 @@ torchrun hands the name of rank 0's machine (`socket.getfqdn()`) to all nodes as
 apart by host name and boot id.
 
 - Machines cloned from one image are all called localhost.localdomain, ubuntu or the like.
-- Containers were started with the same `--hostname`, or the same name stands twice in DeepSpeed's hostfile.
+- Containers were started with the same `--hostname`, or the same name is twice in DeepSpeed's hostfile.
 
 ## How to tell
 
@@ -47,7 +47,7 @@ check = Check(
         r"Hostfile contains duplicate hosts, unable to proceed",
     ],
     message=(
-        "one name[, <host>,] stands for several nodes[ (the launch has <nodes>)][; the connection went "
+        "several nodes have one name[: <host>][ (the launch has <nodes>)][; the connection went "
         "to port <port> of a wrong one]"
     ),
     fixes=[

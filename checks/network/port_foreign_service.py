@@ -12,7 +12,7 @@ The store sends a number and wants it back. Something else listens where this ra
 
 - MASTER_PORT is the port of a web server, Jupyter, TensorBoard, Ray's dashboard or ssh.
 - MASTER_ADDR is another machine than rank 0's, and that one runs a service on this port.
-- A proxy or load balancer stands in between and answers for itself.
+- A proxy or load balancer is in between and answers for itself.
 
 A service that waits for a whole line before it answers says nothing: then the ranks hang until the time-out, and only
 the service's own log shows a "bad request".

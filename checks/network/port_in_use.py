@@ -89,7 +89,7 @@ check = Check(
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29501 train.py",
         ),
         Fix(
-            "See what an earlier run left over, and end it",
+            "See what an earlier run left over; `kill PID` ends it",
             "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'",
         ),
     ],

@@ -1,4 +1,4 @@
-"""An HTTP proxy stands between this process and what it wants to reach.
+"""An HTTP proxy is between this process and what it wants to reach.
 
 ## What happens
 
@@ -54,7 +54,7 @@ check = Check(
         r"(?P<reason>Failed to connect to proxy|Cannot connect to proxy\b(?!['\"]))",
         r"https?_proxy.{0,80}(?P<reason>scheme not supported in proxy URI)",
     ],
-    message="an HTTP proxy stands in the way[ to <host>][: <reason>]",
+    message="an HTTP proxy is in the way[ to <host>][: <reason>]",
     fixes=[
         Fix("See what is set in the job", "env | grep -i proxy"),
         Fix(

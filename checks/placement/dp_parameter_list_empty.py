@@ -57,7 +57,10 @@ check = Check(
             'weights = [getattr(self, f"p{i}") for i in range(n)]  # in forward',
             Kind.EDIT,
         ),
-        Fix("torch 1.12 and later keeps the tensors in the list", "python -m pip install --upgrade torch"),
+        Fix(
+            "torch 1.12 and later keeps the tensors in the list",
+            "python -m pip install --upgrade torch torchvision",
+        ),
     ],
     no_reproduction="needs 2 GPUs and a torch before 1.12",
 )

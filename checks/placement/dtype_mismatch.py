@@ -23,7 +23,7 @@ The last line of your own code in the traceback is the operation: print the `.dt
 ## See also
 
 - [Automatic mixed precision](https://docs.pytorch.org/docs/stable/amp.html): which operation runs in which type under autocast
-- [Automatic mixed precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): where autocast stands in a training loop
+- [Automatic mixed precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): where autocast is in a training loop
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

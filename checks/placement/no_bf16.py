@@ -13,7 +13,7 @@ or "bf16 mixed precision requires PyTorch >= 1.10 and a supported device".
 - No GPU is seen at all, and the message is the same: a CPU build of torch, a driver that does not work, or an empty
   `CUDA_VISIBLE_DEVICES`.
 
-torch's own version is named in the old message and is seldom the reason.
+torch's own version is named in the old message and is rarely the reason.
 
 ## How to tell
 

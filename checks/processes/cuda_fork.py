@@ -24,12 +24,34 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 - [vllm#8893](https://github.com/vllm-project/vllm/issues/8893): the same in vLLM's workers
 """
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import FACTORIES, Call, Known, Script, Value
 
 CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
+
+IN_LOADER = re.compile(r"DataLoader worker process|data[/\\]_utils[/\\](?:worker|fetch)\.py")
+IN_NOTEBOOK = re.compile(r"notebook|ipykernel|interactive env|`?Accelerator`? should only be init")
+LOADER = Fix(
+    "Keep the dataset and collate_fn on the CPU, and move each batch in the training loop",
+    "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
+    Kind.EDIT,
+    proof="x = x.to(device, non_blocking=True)",
+)
+TORCHRUN = Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=N train.py")
+AFRESH = Fix(
+    "Start processes afresh instead of forking, under the main guard",
+    'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',
+    Kind.EDIT,
+)
+NOTEBOOK = Fix(
+    "In a notebook: restart the kernel, and use no GPU before the launcher",
+    "notebook_launcher(train, num_processes=2)  # model and Accelerator() are made inside train",
+    Kind.EDIT,
+)
+VLLM = Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn")
 
 check = Check(
     severity=Severity.ERROR,
@@ -49,27 +71,25 @@ check = Check(
         r"(?P<device>cuda) runtime error \(3\) : initialization error|THCudaCheck FAIL .{0,200}error=3 : initialization error",
     ],
     message="a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work",
-    fixes=[
-        Fix(
-            "Keep the dataset and collate_fn on the CPU, and move each batch in the training loop",
-            "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
-            Kind.EDIT,
-            proof="x = x.to(device, non_blocking=True)",
-        ),
-        Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=N train.py"),
-        Fix(
-            "Start processes afresh instead of forking, under the main guard",
-            'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',
-            Kind.EDIT,
-        ),
-        Fix(
-            "In a notebook: restart the kernel, and use no GPU before the launcher",
-            "notebook_launcher(train, num_processes=2)  # model and Accelerator() are made inside train",
-            Kind.EDIT,
-        ),
-        Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn"),
-    ],
+    fixes=[LOADER, TORCHRUN, AFRESH, NOTEBOOK, VLLM],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """The first fix is for what was forked: a loader's worker, a cell's function, vLLM's workers, or a rank."""
+    text = f"{sighting.around}\n{sighting.line}"
+    if IN_LOADER.search(text):
+        first = [LOADER]
+    elif IN_NOTEBOOK.search(text):
+        first = [NOTEBOOK]
+    elif "vllm" in text:
+        first = [VLLM, AFRESH]
+    elif "multiprocessing" in text:
+        first = [AFRESH, TORCHRUN]
+    else:
+        first = []
+    yield check.found(check.message, fixes=first + [fix for fix in check.fixes if fix not in first])
 
 
 @check.code

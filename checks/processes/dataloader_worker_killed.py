@@ -3,7 +3,7 @@
 ## What happens
 
 "DataLoader worker (pid 19597) is killed by signal: Killed", or "DataLoader worker (pid(s) 123, 456) exited
-unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the one at fault.
+unexpectedly". The traceback shows whatever line the main process was at when it noticed, mostly not the one at fault.
 Sometimes all that shows is a `ConnectionResetError` below `rebuild_storage_fd`: the training process came for a tensor
 whose worker had gone. "Broken pipe" and "queue.Empty" around it follow from the death.
 

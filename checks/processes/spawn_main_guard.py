@@ -11,7 +11,7 @@ Broken pipe" below `ForkingPickler(file, protocol).dump(obj)`: the child had end
 ## Why
 
 With the start methods `spawn` and `forkserver` a child imports the main file to find the function that it is to run.
-What stands at the top level runs again, and starts processes again. Windows and macOS spawn always, so does
+What is at the top level runs again, and starts processes again. Windows and macOS spawn always, so does
 `torch.multiprocessing.spawn`; on Linux the default is `forkserver` since Python 3.14, before that `fork`.
 
 ## How to tell

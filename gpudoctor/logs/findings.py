@@ -238,7 +238,7 @@ def _evidence(event: Event) -> list[Evidence]:
 def _with_ranks(message: str, numbers: Sequence[int]) -> str:
     """Add the ranks that a failure was seen on, unless the message names them already."""
     named = ranks(numbers)
-    return message if not named or re.search(rf"\b{named}\b", message) else f"{message} ({named})"
+    return message if not named or re.search(rf"\b{named}\b", message) else f"{message} (reported by {named})"
 
 
 def _ended(ending: Ending, check: Check) -> Finding:

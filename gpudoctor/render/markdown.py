@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gpudoctor.facts import Given, Measurements, Scaling
-from gpudoctor.model import Finding, Kind
+from gpudoctor.model import Finding
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
-from gpudoctor.render.marks import WORDS, sentence
+from gpudoctor.render.marks import besides, language, sentence
 from gpudoctor.render.topology import topology
 from gpudoctor.render.unseen import not_checked, not_seen, untold
 from gpudoctor.report import Proof, ProofStatus, Report
@@ -102,9 +102,9 @@ def _finding(finding: Finding) -> str:
         lines.append(_fence("\n".join(quoted)))
     for fix in finding.fixes:
         said = f". {sentence(fix.known)}" if fix.known else ""
-        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}{said}")
+        lines.append(f"Fix{besides(fix)}: {_plain(fix.summary)}{said}")
         if fix.command:
-            lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
+            lines.append(_fence(fix.command, language(fix)))
     return "\n\n".join(lines)
 
 

@@ -1,5 +1,7 @@
 """What is said of a fix: a mark where room is short, a sentence where it is not."""
 
+import ast
+import re
 from collections.abc import Iterable
 
 from gpudoctor.model import Fix, How, Kind, Known
@@ -11,6 +13,8 @@ WORDS = {
     Kind.MITIGATION: " (hides the fault)",
 }
 """What is said of a fix besides its summary."""
+SETTING = re.compile(r"(?!else\b|try\b|finally\b)\w+: \S")
+"""The first words of a piece of YAML; as an annotation Python would take it too."""
 MARKS = {
     How.SEEN: "seen",
     How.REPORTED: "reported",
@@ -25,6 +29,33 @@ MEANINGS = {
     How.LOOKS: "changes nothing",
     How.FOLLOWS: "follows from what was found",
 }
+
+
+def besides(fix: Fix) -> str:
+    """Return what is said of a fix besides its summary: only what is Python goes into the reader's own code."""
+    return "" if fix.kind is Kind.EDIT and language(fix) != "python" else WORDS[fix.kind]
+
+
+def language(fix: Fix) -> str:
+    """Return the language of a fix's command, as a fence in Markdown names it.
+
+    An edit may be one of a configuration or a job script, and what hides a fault may be a line of Python.
+    """
+    if fix.command.startswith(('"', "{")):
+        return "json"
+    if SETTING.match(fix.command):
+        return "yaml"
+    if fix.kind is Kind.EDIT and not fix.command.startswith(("#SBATCH", "--")):
+        return "python"
+    return "python" if fix.kind is Kind.MITIGATION and _is_python(fix.command) else "sh"
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def mark(fix: Fix) -> str:

@@ -2,9 +2,9 @@
 
 from gpudoctor.catalogue import ground, proven
 from gpudoctor.grounds import device, known, proof_of, versions_of
-from gpudoctor.model import Check, Fix, Kind, Known
+from gpudoctor.model import Check, Fix, Known
 from gpudoctor.registry import Registry
-from gpudoctor.render.marks import WORDS, sentence
+from gpudoctor.render.marks import besides, language, sentence
 from gpudoctor.text import listed
 
 
@@ -65,9 +65,8 @@ def _plain(text: str) -> str:
 
 
 def _fix(fix: Fix, what: Known | None) -> str:
-    text = f"- {fix.summary}{WORDS[fix.kind]}" + (f". {sentence(what)}" if what else "")
+    text = f"- {fix.summary}{besides(fix)}" + (f". {sentence(what)}" if what else "")
     if not fix.command:
         return text
-    language = "python" if fix.kind is Kind.EDIT else "sh"
     code = "\n".join(f"  {line}".rstrip() for line in fix.command.splitlines())
-    return f"{text}\n\n  ```{language}\n{code}\n  ```"
+    return f"{text}\n\n  ```{language(fix)}\n{code}\n  ```"

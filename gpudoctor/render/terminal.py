@@ -3,6 +3,8 @@
 Plain ASCII by itself; rich adds colour on a terminal that has it and honours NO_COLOR.
 """
 
+import re
+
 import msgspec
 from msgspec.structs import replace
 from rich.console import Console
@@ -14,7 +16,7 @@ from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
-from gpudoctor.render.marks import WORDS, legend, mark
+from gpudoctor.render.marks import besides, legend, mark
 from gpudoctor.render.source_lines import excerpt, heading, own_line
 from gpudoctor.render.topology import topology
 from gpudoctor.render.topology import wanted as topology_wanted
@@ -25,6 +27,11 @@ from gpudoctor.text import count
 
 FIXES = 2
 """Fixes of a finding that are shown at once: the first is what to try first."""
+WORD = re.compile(r"[\w']+")
+SHORTEST = 4
+"""Letters of a word that says something."""
+ALIKE = 0.75
+"""The part of a title's words with which a message says the title again."""
 
 
 def render(
@@ -116,8 +123,7 @@ def _measured(snapshot: Snapshot, console: Console) -> None:
 def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     """Print a finding with its first fixes, all if `verbose`; of a note what it is, and where to read more."""
     severity = finding.severity.value
-    # A message that begins with the title says it all.
-    repeated = finding.message.lower().startswith(finding.title.lower())
+    repeated = _says_again(finding.message, finding.title)
     title = finding.message[:1].upper() + finding.message[1:] if repeated else finding.title
     own = own_line(finding)
     if finding.location is not None and (finding.source is Source.CODE or own is not None):
@@ -135,7 +141,7 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
             block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     shown = _shown(finding, verbose=verbose)
     for fix in shown:
-        line = Text.assemble(("    fix  ", "green"), fix.summary + WORDS[fix.kind], (mark(fix), "dim"))
+        line = Text.assemble(("    fix  ", "green"), fix.summary + besides(fix), (mark(fix), "dim"))
         hang(console, line, INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
@@ -144,6 +150,13 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     more = f"{count(left, 'more fix', 'more fixes')}: " if left else ""
     console.print(Text(f"   more  {more}gpudoctor show {finding.id}", "dim"), soft_wrap=True)
     console.print()
+
+
+def _says_again(message: str, title: str) -> bool:
+    """Return whether a message says all of the title, with what was found put into it: one of them is enough."""
+    own = {word for word in WORD.findall(title.lower()) if len(word) >= SHORTEST}
+    said = set(WORD.findall(message.lower()))
+    return message.lower().startswith(title.lower()) or len(own & said) >= max(2, ALIKE * len(own))
 
 
 def _shown(finding: Finding, *, verbose: bool) -> list[Fix]:

@@ -473,6 +473,6 @@ class Recognizer:
 """,
 ]
 EXAMPLES = {
-    "[rank1]: AssertionError: each epoch stands 2 times in the log": "each epoch stands 2 times in the log: every rank appends to it"
+    "[rank1]: AssertionError: each epoch is in the log 2 times": "each epoch is in the log 2 times: every rank appends to it"
 }
 NOT_THIS = ["each epoch stands once in the log"]

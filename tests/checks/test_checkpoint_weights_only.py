@@ -1,8 +1,11 @@
 """checkpoint-weights-only: seen in logs and in files."""
 
+import subprocess
+import sys
+
 import pytest
 
-from gpudoctor import lint
+from gpudoctor import explain, lint
 from gpudoctor.facts import CheckpointFile, Foreign, StateDict
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -493,3 +496,28 @@ def test_the_file_that_a_script_resumes_from_is_the_one_that_it_saves(tmp_path):
     path.write_text(RESUMED.replace('state["', 'state["pretrained_'))
     [finding] = lint([path], only=["checkpoint-weights-only"]).findings
     assert finding.severity is Severity.NOTE
+
+
+READ = """
+import sys, zipfile
+import numpy, torch
+exec(sys.argv[1])
+kept = {"a": numpy.arange(3), "s": numpy.float64(2.0), "f": numpy.ones((2, 2), numpy.float32)}
+torch.save(kept, "two.pt")
+with zipfile.ZipFile("two.pt") as two, zipfile.ZipFile("one.pt", "w") as one:  # as NumPy 1 names them
+    for name in two.namelist():
+        one.writestr(name, two.read(name).replace(b"numpy._core.", b"numpy.core."))
+for name in ("one.pt", "two.pt"):
+    read = torch.load(name, weights_only=True)
+    print(read["a"].sum(), read["s"], read["f"].sum())
+"""
+
+
+@pytest.mark.parametrize("name", ["numpy._core.multiarray._reconstruct", "numpy.core.multiarray.scalar"])
+def test_what_allows_numpy_reads_numbers_and_arrays_of_both_numpys(name, tmp_path):
+    log = f"WeightsUnpickler error: Unsupported global: GLOBAL {name} was not an allowed global by default."
+    [finding] = explain(log).findings
+    fix = next(fix for fix in finding.fixes if "numpy" in fix.summary)
+    command = [sys.executable, "-c", READ, fix.command]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "3 2.0 4.0\n" * 2, done.stderr

@@ -1,5 +1,9 @@
 """cuda-fork: seen in logs."""
 
+import pytest
+
+from gpudoctor import explain
+
 MESSAGE = (
     "a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work"
 )
@@ -276,3 +280,29 @@ if __name__ == "__main__":
     Process(target=run, args=(0,)).start()
 """,
 ]
+
+
+AGAIN = "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use 'spawn'"
+BOOTSTRAP = 'Traceback (most recent call last):\n  File "/usr/lib/python3.12/multiprocessing/process.py", line 314, in _bootstrap\n    self.run()\n'
+
+
+@pytest.mark.parametrize(
+    ("above", "first"),
+    [
+        (
+            "RuntimeError: Caught RuntimeError in DataLoader worker process 3.\nOriginal Traceback (most recent call last):\n",
+            "for x, target",
+        ),
+        (BOOTSTRAP + '  File "train.py", line 9, in run\n    torch.cuda.set_device(rank)\n', "if __name__"),
+        (
+            BOOTSTRAP
+            + '  File "/opt/vllm/worker/worker.py", line 80, in init_device\n    torch.cuda.set_device(self.device)\n',
+            "export VLLM",
+        ),
+    ],
+)
+def test_the_first_fix_is_for_what_was_forked(above, first):
+    [finding] = explain(above + AGAIN).findings
+    assert finding.id == "cuda-fork"
+    assert finding.fixes[0].command.startswith(first)
+    assert len(finding.fixes) == len(set(finding.fixes)) == 5

@@ -27,7 +27,7 @@ def run(**facts):
 def test_the_call_is_named():
     _, [finding] = run(cuda=HANGING, gpus=Gpus(devices=[Gpu(index=0, persistence=True)]), torch=TORCH)
     assert finding.severity is Severity.ERROR
-    assert finding.message == "cuInit: no answer in 10 s: a training that makes that call stands still"
+    assert finding.message == "cuInit: no answer in 10 s: a training that makes that call hangs"
 
 
 def test_a_driver_that_sleeps_may_only_be_slow():

@@ -52,6 +52,10 @@ EXAMPLES = {
         "torchrun was to start one process per GPU, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES "
         "hides it, or this torch is a CPU build"
     ),
+    "RuntimeError: No accelerator available for NUMA binding": (
+        "torchrun was to bind each process to the NUMA node of its GPU, and torch sees none: no driver or no GPU is here, "
+        "CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+    ),
 }
 NOT_THIS = [
     "torch.cuda is not available, training on the CPU",

@@ -9,7 +9,9 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
-MESSAGE = "one name, localhost.localdomain, stands for several nodes; the connection went to port 42649 of a wrong one"
+MESSAGE = (
+    "several nodes have one name: localhost.localdomain; the connection went to port 42649 of a wrong one"
+)
 EXAMPLES = {
     (
         "[W socket.cpp:601] [c10d] The client socket has failed to connect to [localhost.localdomain]:42649 (errno: 111 - "
@@ -23,12 +25,12 @@ EXAMPLES = {
     (
         "[I api.py:525] [default] Rendezvous complete for workers. Result:\n  restart_count=0\n"
         "  master_addr=localhost.localdomain\n  master_port=42649\n  group_rank=1\n  group_world_size=2\n"
-    ): "one name, localhost.localdomain, stands for several nodes (the launch has 2)",
+    ): "several nodes have one name: localhost.localdomain (the launch has 2)",
     "ValueError: Hostfile contains multiple entries for node1, unable to proceed with launching": (
-        "one name, node1, stands for several nodes"
+        "several nodes have one name: node1"
     ),
     "[ERROR] [runner.py:190] Hostfile contains duplicate hosts, unable to proceed with training.": (
-        "one name stands for several nodes"
+        "several nodes have one name"
     ),
 }
 NOT_THIS = [

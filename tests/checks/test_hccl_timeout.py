@@ -1,6 +1,6 @@
 """hccl-timeout: seen in logs."""
 
-MESSAGE = "HCCL waited in vain for another rank"
+MESSAGE = "HCCL timed out waiting for another rank"
 EXAMPLES = {
     (
         "EI0002: [PID: 4711] 2026-03-04-05:06:07.586.187 The wait execution of the Notify register times out. Reason: The Notify "

@@ -571,7 +571,7 @@ dist.destroy_process_group()
 """,
 ]
 EXAMPLES = {
-    "[rank0]: AssertionError: two ranks take the same share of the data": "two ranks take the same share of the data: the local rank, which starts at 0 on each node, stands where the rank is meant"
+    "[rank0]: AssertionError: two ranks take the same share of the data": "two ranks take the same share of the data: the local rank, which starts at 0 on each node, is used where the rank is meant"
 }
 NOT_THIS = ["two ranks take other shares of the data"]
 

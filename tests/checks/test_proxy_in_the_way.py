@@ -9,7 +9,7 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
-MESSAGE = "an HTTP proxy stands in the way"
+MESSAGE = "an HTTP proxy is in the way"
 EXAMPLES = {
     (
         "requests.exceptions.ProxyError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: "

@@ -114,10 +114,10 @@ EXAMPLES = {
     ),
     SYNCHRONISING: (
         "process 0x7F2B5E43A740 waits in synchronize (train.py:88), and another rank does not come: "
-        "look where that one stands"
+        "look where that one is"
     ),
     TIMER: (
-        "a process waits in all_reduce (train.py:6), and another rank does not come: look where that one stands"
+        "a process waits in all_reduce (train.py:6), and another rank does not come: look where that one is"
     ),
     TIMER[: TIMER.index("  File")] + '  File "/home/me/train.py", line 5 in <module>\n': (
         "a process stands at train.py:5"

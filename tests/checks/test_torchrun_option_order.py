@@ -1,6 +1,6 @@
 """torchrun-option-order: seen in logs."""
 
-REST = ": what is meant for the launcher stands in front of the script's name"
+REST = ": what is meant for the launcher comes before the script's name"
 EXAMPLES = {
     "train.py: error: unrecognized arguments: --nproc-per-node=2": (
         f"the script was given the launcher's option --nproc-per-node{REST}"

@@ -14,7 +14,7 @@ from gpudoctor.grounds import Grounds, Halves, held, known, proof_of, seen_on
 from gpudoctor.model import How
 from gpudoctor.proving.scripts import difference
 from gpudoctor.registry import Registry
-from gpudoctor.render.marks import legend, mark, sentence
+from gpudoctor.render.marks import besides, language, legend, mark, sentence
 from gpudoctor.report import Proof, ProofStatus
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -266,3 +266,38 @@ def test_the_sentence_has_the_link():
     assert sentence(what) == (
         "From the documentation: [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)."
     )
+
+
+CHANGES = re.compile(
+    r"nvidia-smi\b(?! dmon)[^;|&]*\s(?:--persistence-mode|--compute-mode|-pm|-c|-rgc|-rac|-lgc|-ac|-pl|-dm|-mig|-r|--gpu-reset|-srs)\b"
+    r"|download=True|gpudoctor report\b.* -o\b"
+)
+"""What sets something on a GPU, or writes a file."""
+
+
+def test_what_sets_something_is_not_said_to_look():
+    assert CHANGES.search("sudo nvidia-smi -i 0 --compute-mode=DEFAULT")
+    assert not CHANGES.search("nvidia-smi -q -d CLOCK,PERFORMANCE")
+    setting = [(id, fix) for id, fix in fixes() if CHANGES.search(fix.command)]
+    assert len(setting) > 20
+    looks = [(id, fix.command) for id, fix in setting if known(fix, id, REGISTRY).how is How.LOOKS]
+    assert looks == []
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "named", "said"),
+    [
+        ("x = x.contiguous()", Kind.EDIT, "python", " (in your code)"),
+        ("def train(rank): ...", Kind.EDIT, "python", " (in your code)"),
+        ("resources: {limits: {cpu: 8}}", Kind.EDIT, "yaml", ""),
+        ('"train_batch_size": "auto"', Kind.EDIT, "json", ""),
+        ("#SBATCH --signal=B:USR1@120", Kind.EDIT, "sh", ""),
+        ("--tensor-model-parallel-size 4", Kind.EDIT, "sh", ""),
+        ("model = torch.compile(model)", Kind.MITIGATION, "python", " (hides the fault)"),
+        ("export NCCL_P2P_DISABLE=1", Kind.MITIGATION, "sh", " (hides the fault)"),
+        ("unset LD_PRELOAD", Kind.COMMAND, "sh", ""),
+    ],
+)
+def test_the_language_of_a_fix(command, kind, named, said):
+    fix = Fix("do it", command, kind)
+    assert (language(fix), besides(fix)) == (named, said)

@@ -77,7 +77,7 @@ def test_one_rank_runs_out_of_memory_and_the_others_only_notice():
     )
     assert set(consequences(report)) >= {"nccl-timeout", "child-failed"}
     assert all(f.severity is Severity.NOTE and not f.fixes for f in report.findings[1:])
-    assert "(ranks 0, 2, 3)" in next(f.message for f in report.findings if f.id == "nccl-timeout")
+    assert "(reported by ranks 0, 2, 3)" in next(f.message for f in report.findings if f.id == "nccl-timeout")
     assert report.verdict.primary == "cuda-oom"
     assert "rank 1" in report.verdict.sentence
 
@@ -107,7 +107,7 @@ def test_a_fault_outside_the_catalogue_is_the_first_exception_its_rank_and_the_u
     (cause,) = [f for f in report.findings if f.role is Role.CAUSE]
     assert cause.id == "unrecognised-error"
     assert "KeyError: 'labels'" in cause.message
-    assert "(rank 2)" in cause.message
+    assert "(reported by rank 2)" in cause.message
     assert (cause.location.path, cause.location.line) == ("/home/user/train.py", 12)
     assert cause.evidence[0].where == "x.log:6"
     assert report.verdict.status is Status.BROKEN
@@ -262,7 +262,8 @@ def test_a_local_rank_is_not_taken_for_the_rank():
     (finding,) = explain(SUMMARY).findings
     assert finding.ranks == [5]
     assert (
-        finding.message == "a worker (local rank 0) crashed in native code, exit code -11 (SIGSEGV) (rank 5)"
+        finding.message
+        == "a worker (local rank 0) crashed in native code, exit code -11 (SIGSEGV) (reported by rank 5)"
     )
     (finding,) = explain(SUMMARY.splitlines()[0]).findings
     assert (finding.ranks, "local rank 0" in finding.message) == ([], True)

@@ -17,6 +17,6 @@ dist.barrier()
 with open("epochs.csv") as file:
     lines = file.readlines()
 times = lines.count("0\n")
-assert times == 1, f"each epoch stands {times} times in the log"
+assert times == 1, f"each epoch is in the log {times} times"
 print(f"rank {dist.get_rank()}: {len(lines)} lines")
 dist.destroy_process_group()
