@@ -269,8 +269,8 @@ def test_the_sentence_has_the_link():
 
 
 CHANGES = re.compile(
-    r"nvidia-smi\b(?! dmon)[^;|&]*\s(?:--persistence-mode|--compute-mode|-pm|-c|-rgc|-rac|-lgc|-ac|-pl|-dm|-mig|-r|--gpu-reset|-srs)\b"
-    r"|download=True|gpudoctor report\b.* -o\b"
+    r"nvidia-smi\b(?! dmon)[^;|&]*\s(?:--(?:persistence-mode|compute-mode|gpu-reset)|"
+    r"-(?:pm|c|rgc|rac|lgc|ac|pl|dm|mig|r|srs))\b|download=True|gpudoctor report\b.* -o\b"
 )
 """What sets something on a GPU, or writes a file."""
 
