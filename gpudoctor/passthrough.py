@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gpudoctor.process_memory import largest_child, oom_kills
+
 KEPT = 8 << 20
 """Bytes of output that are kept: the end, where the error is."""
 BLOCK = 64 << 10
@@ -48,6 +50,12 @@ class Ended(NamedTuple):
     """Whether a reader of its output or errors went away before it ended."""
     refused: str | None = None
     """Why its output could not be passed on although somebody wants it: the disk is full, say."""
+    killed: bool = False
+    """Whether it died of SIGKILL itself: an exit code of 137 may be another process's, on another machine."""
+    oom_kills: int | None = None
+    """How many processes the kernel killed on this machine, while it ran, because memory had run out."""
+    largest_bytes: int | None = None
+    """The most memory that it, or one of the processes that it waited for, held."""
 
 
 class Tail:
@@ -120,6 +128,7 @@ def run_command(command: list[str]) -> Ended:
     A reader of its output that goes away (``| head``) is gone for the command too: it gets SIGPIPE when it writes next.
     """
     begun = time.monotonic()
+    kills = oom_kills()
     tail = Tail()
     with contextlib.ExitStack() as stack:
         channels, ends = _channels(stack)
@@ -142,6 +151,9 @@ def run_command(command: list[str]) -> Ended:
         not ASKING.isdisjoint(received),
         any(channel.unread for channel in channels),
         next((channel.refused for channel in channels if channel.refused), None),
+        code == -signal.SIGKILL,
+        None if kills is None else max(0, (oom_kills() or 0) - kills),
+        largest_child(),
     )
 
 

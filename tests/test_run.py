@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from gpudoctor.passthrough import Tail
+from gpudoctor.passthrough import Tail, run_command
+from gpudoctor.process_memory import oom_kills
 
 RUN = [sys.executable, "-m", "gpudoctor", "run"]
 OOM = "RuntimeError: CUDA out of memory."
@@ -38,6 +39,21 @@ def test_the_exit_code_is_the_commands(code):
 
 def test_a_command_that_a_signal_ends_gives_what_a_shell_gives():
     assert run("sh", "-c", "kill -SEGV $$").returncode == 128 + signal.SIGSEGV
+
+
+@pytest.mark.skipif(oom_kills() is None, reason="needs /proc/vmstat with oom_kill")
+def test_a_kill_by_somebody_is_not_taken_for_one_of_the_kernels():
+    done = run(sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert done.returncode == 137
+    assert "was killed (SIGKILL)" in done.stderr
+    assert "host-oom-killed" not in done.stderr
+
+
+def test_the_most_memory_that_a_child_held_is_known():
+    program = "x = bytearray(200 << 20)"
+    ended = run_command([sys.executable, "-c", program])
+    assert ended.largest_bytes >= 200 << 20
+    assert not ended.killed
 
 
 def test_bytes_pass_through_as_they_are():

@@ -54,12 +54,15 @@ WAITING = (
     r"(?:backward|synchronize|wait_event|wait_stream)\b.{0,8}\((?:\S{0,200}[/\\])?torch[/\\](?:autograd|cuda)[/\\]|"
     r"torch[/\\](?:autograd|cuda)[/\\]\w+\.py\", line \d+ in \w{0,20}(?:backward|synchronize)"
 )
-# What Python's traceback of a Ctrl-C names where a process waited for others, or for those that it had started.
+# What Python's traceback of a Ctrl-C names where a process waited for others.
 WAITED = (
-    r"torch[/\\](?:distributed[/\\](?:distributed_c10d|c10d_logger|_functional_collectives|rendezvous|elastic)|"
-    r"multiprocessing[/\\]spawn\.py|nn[/\\]parallel[/\\]distributed)|torch[/\\]cuda[/\\]__init__\.py\", line \d+, in synchronize|"
+    r"torch[/\\](?:distributed[/\\](?:distributed_c10d|c10d_logger|_functional_collectives|rendezvous)|"
+    r"nn[/\\]parallel[/\\]distributed)|torch[/\\]cuda[/\\]__init__\.py\", line \d+, in synchronize|"
     r"\b(?:dist|distributed|accelerator)\.(?:barrier|all_reduce|broadcast|all_gather|reduce|init_process_group|wait_for_everyone)\("
 )
+# The same of one that waited for those that it had started: it does so as long as all is well, too.
+STARTER = r"torch[/\\](?:multiprocessing[/\\]spawn\.py|distributed[/\\]elastic)"
+PRESSED = rf"\^C[\s\S]{{0,4000}}?{STARTER}|{STARTER}[\s\S]{{0,4000}}?\^C"
 # What a training prints as it goes.
 STEPS = (
     r"\b(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)s?\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|"
@@ -144,7 +147,9 @@ check = Check(
         # a bar that has not moved
         Symptom(r"(?P<bar>\b0%\|.{0,80}\| *0/\d+ \[00:00<\?)", last=True),
         # somebody ended it while it waited, and it had printed no step
-        Symptom(r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=WAITED, unless=STEPS),
+        Symptom(
+            r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=rf"{WAITED}|{PRESSED}", unless=STEPS
+        ),
         # somebody who asks for help says so
         Symptom(HANGS, asked=True),
         Symptom(

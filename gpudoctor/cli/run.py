@@ -79,6 +79,9 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
         exit_code=ended.code,
         seconds=round(ended.seconds, 3),
         interrupted=ended.interrupted,
+        killed=ended.killed,
+        oom_kills=ended.oom_kills,
+        largest_bytes=ended.largest_bytes,
     )
     output_text = ended.output.decode("utf-8", "replace")
     report = explain_run(run, output_text, registry, scripts_of(arguments))

@@ -79,6 +79,12 @@ class Run(Struct, frozen=True, kw_only=True):
     seconds: float
     interrupted: bool = False
     """By Ctrl-C, or by a signal that was sent to us and passed on."""
+    killed: bool = False
+    """Whether it died of SIGKILL itself, and did not only pass on the exit code of another process."""
+    oom_kills: int | None = None
+    """How many processes the kernel killed on this machine, while it ran, because memory had run out."""
+    largest_bytes: int | None = None
+    """The most memory that one of its processes held."""
 
 
 class Silence(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from gpudoctor.logs.command_ends import STATUS
 from gpudoctor.logs.cut_off import begun_traceback, failing_test, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
+from gpudoctor.logs.killed import how_killed, killed_by_somebody
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
     CLOSING,
@@ -25,7 +26,7 @@ from gpudoctor.logs.line_kinds import (
     sentence,
     tells_of_failure,
 )
-from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.lines import Line
 from gpudoctor.logs.middle import middle
 from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
@@ -67,8 +68,6 @@ MET = late_pattern(
 """What a library warns of again and again that has lost the others."""
 NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
-LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
-"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TIMED_OUT = 124
 """The exit code of timeout where the limit that it was given was over (timeout(1))."""
 WORDS = late_pattern(r"\w")
@@ -121,6 +120,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         if run.name == "timeout" and run.exit_code == TIMED_OUT:
             said = f"timeout ended the command: its limit was over, after {run.seconds:,.1f} s"
+        if killed_by_somebody(run):
+            said = how_killed(run)
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(with_signals(said), telling(lines))
     if course.only_help:
@@ -275,21 +276,6 @@ def _says(words: re.Pattern[str], line: Line) -> bool:
 
 def _progress(line: Line) -> bool:
     return PROGRESS.search(line.text, 0, 400) is not None
-
-
-def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
-    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did.
-
-    None, too, where a shell said last of all that a time limit's own signal did.
-    """
-    number = run.exit_code - 128
-    if run.interrupted or number not in set(signal.Signals):
-        return []
-    if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):
-        return []
-    return read_lines(
-        [(0, f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>.")], "exit status"
-    )
 
 
 def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:

@@ -9,9 +9,10 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
 from gpudoctor.logs.cause import judge, of_run
 from gpudoctor.logs.corroboration import corroborate
-from gpudoctor.logs.ending import ended, ended_by
+from gpudoctor.logs.ending import ended
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.judgement import only_followed
+from gpudoctor.logs.killed import ended_by
 from gpudoctor.logs.last_words import said_why
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line, read_lines, read_text

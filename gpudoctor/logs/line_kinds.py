@@ -154,6 +154,8 @@ REPORT = late_pattern(
 """What a line of data holds that reports a failure all the same."""
 ALIVE = late_pattern(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
+DONE = late_pattern(r"^\W*(?:all )?(?:done|finished|completed?)\W*$", re.IGNORECASE)
+"""A good end in a word, which a job's script says as well."""
 TESTED = late_pattern(r"^\W{0,3}(?:final )?test\w*\b.{0,40}\d", re.IGNORECASE)
 """The result on the test set, with which a training ends."""
 REPEATED = late_pattern(r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch|round|case)\b", re.IGNORECASE)
@@ -193,6 +195,11 @@ COMPLAINT = late_pattern(
 """What an error's message says in its next line of what it met, whatever values stand in it."""
 LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|\[[EF]\d{3,4} \d\d:")
 """The level at which a logger reports a failure, in front of a line."""
+
+
+def says_done(full: str, text: str) -> bool:
+    """Return whether a program's logger informs of a good end in a word: no job's script writes with its prefix."""
+    return DONE.match(text) is not None and ALIVE.search(full[: len(full) - len(text)]) is not None
 
 
 def sentence(text: str) -> bool:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from gpudoctor.logs.chains import Chains
 from gpudoctor.logs.cut_off import fragment
 from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, LISTED, NCCLS, REASON
-from gpudoctor.logs.line_kinds import ALIVE, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, sentence
+from gpudoctor.logs.line_kinds import ALIVE, MEASURE, NOISE, PARTING, SETTLED, WRAPPER, says_done, sentence
 from gpudoctor.logs.lines import FULL
 from gpudoctor.logs.pasted import beside_output, block_ends, leading_up
 from gpudoctor.logs.tracebacks import in_traceback
@@ -97,7 +97,7 @@ class Output(Chains):
         above = self.lines[place - 1] if place else None
         if beside_output(line, above) or NCCLS.search(line.full):
             return False
-        if SETTLED.search(text):
+        if SETTLED.search(text) or says_done(line.full, text):
             return True
         if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):
             return False

@@ -92,8 +92,12 @@ def numbered(text: str) -> list[tuple[str, list[int]]]:
 
 
 def counts_back(before: Sequence[int], after: Sequence[int]) -> bool:
-    """Return whether a number of a line is lower than that in the same place of an earlier line of its kind."""
-    return len(before) == len(after) and any(b > a for b, a in zip(before, after, strict=True))
+    """Return whether a number of a line is lower than that in the same place of an earlier line of its kind.
+
+    Not where another one is the next: a new epoch begins with the first step.
+    """
+    pairs = list(zip(before, after, strict=True)) if len(before) == len(after) else []
+    return any(b > a for b, a in pairs) and not any(a - b == 1 for b, a in pairs)
 
 
 def begins(above: Iterable[tuple[str, list[int]]], below: Iterable[tuple[str, list[int]]]) -> bool:

@@ -22,6 +22,7 @@ from gpudoctor.logs.line_kinds import (
     WRAPPER,
     is_result,
     reports_failure,
+    says_done,
     sentence,
     tells_of_failure,
 )
@@ -155,8 +156,13 @@ class Timeline(Telling):
             for _, text in end
             if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400) and not sentence(text)
         ]
-        finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
-        own = [x for x in finished if not WRAPPER.search(x, 0, 400) and not PARTING.search(x, 0, 400)]
+        finished = [row for row in end if FINISHED.search(row[1], 0, 400) and not sentence(row[1])]
+        own = [
+            text
+            for place, text in finished
+            if says_done(lines[place].full, text)
+            or not (WRAPPER.search(text, 0, 400) or PARTING.search(text, 0, 400))
+        ]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
         return (last[-1][0] if enough else -1), (last[-1][0] if own else -1)

@@ -23,6 +23,9 @@ EXAMPLES = {
     "init.cc:1815 NCCL WARN Invalid rank requested : 8/8": (
         "a rank's number, 8, is not below the number of ranks, 8; they are counted from 0"
     ),
+    "my rank: 4, world size: 4\ntorch.distributed.DistNetworkError: The client socket has timed out after 9000ms while trying to reach it": (
+        "a rank says that it is number 4 of 4, and meets nobody: the numbers go from 0 to 3"
+    ),
     "ValueError: The node_rank must be less than the number of nodes.": (
         "a rank's number is not below the number of ranks; they are counted from 0"
     ),
@@ -31,6 +34,8 @@ NOT_THIS = [
     "op.preamble.length <= op.nbytes. 8 vs 4",
     "[rank1]: matrix rank 2 < size of the matrix",
     "RuntimeError: Invalid rank of the input tensor",
+    "rank=4 world_size=4 (counted from 1)\nstep 1 loss 2.0",
+    "rank=3 world_size=4\nDistStoreError: wait timeout after 9000ms, keys: /a",
 ]
 
 

@@ -132,6 +132,9 @@ EXAMPLES = {
     '  File "fit.py", line 9, in main\n    dist.barrier()\n^CKeyboardInterrupt': (
         "it was ended by Ctrl-C while it waited, and had printed no step"
     ),
+    '  File "/v/torch/multiprocessing/spawn.py", line 9, in join\n    ready = wait(handles)\n^CKeyboardInterrupt': (
+        "it was ended by Ctrl-C while it waited, and had printed no step"
+    ),
     "On two nodes the script hangs and I see no error.": PERSON,
     "It is just stuck at init_process_group": PERSON,
     "after loading the model the training gets stuck.": PERSON,
@@ -148,6 +151,7 @@ EXAMPLES = {
 NOT_THIS = [
     "n7:41:90 [0] NCCL INFO Channel 00/02 :    0   1\nn7:41:90 [0] NCCL INFO comm 0x5f rank 0 nranks 2 - Init COMPLETE",
     'step 40 loss 0.3\n  File "fit.py", line 9, in main\n    dist.barrier()\nKeyboardInterrupt',
+    '  File "/v/torch/multiprocessing/spawn.py", line 9, in join\n    ready = wait(handles)\nKeyboardInterrupt',
     "This can potentially cause a hang if this rank to GPU mapping is incorrect.",
     "with the new driver it is not stuck any more",
     "if there is no output, set NCCL_DEBUG=INFO",

@@ -1,6 +1,7 @@
 """How a log ends where no known failure is in it, and how a command ended that was run."""
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor import explain
 from gpudoctor.facts import Run
@@ -163,6 +164,20 @@ def test_the_signal_that_ended_a_command_is_used(number, id):
     report = explain_run(Run(name="python", exit_code=128 + number, seconds=1.0), TRAINED)
     assert report.findings[0].id == id
     assert report.findings[0].evidence[0].where == "exit status"
+
+
+def test_what_the_kernel_counted_tells_whether_a_command_was_killed_for_memory():
+    run = Run(name="python", exit_code=137, seconds=4.0, killed=True, oom_kills=0, largest_bytes=300 << 20)
+    for output in ("", TRAINED):
+        (finding,) = explain_run(run, output).findings
+        assert finding.id == "unrecognised-error"
+        assert "killed (SIGKILL) after 4.0 s by somebody" in finding.message
+        assert "300 MiB" in finding.message
+    report = explain_run(replace(run, oom_kills=2), "")
+    assert report.verdict.primary == "host-oom-killed"
+    assert "killed by the OOM killer" in report.findings[0].message
+    # A wrapper's 137 is another process's, perhaps on another machine.
+    assert explain_run(replace(run, killed=False), "").verdict.primary == "host-oom-killed"
 
 
 def test_a_command_that_somebody_interrupted_has_not_failed():

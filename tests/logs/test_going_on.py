@@ -666,3 +666,35 @@ def test_what_a_supervisor_says_of_a_process_is_no_information_that_it_goes_on(t
     report = explain(text)
     assert report.verdict.primary == "child-failed"
     assert report.worst() is not Severity.NOTE
+
+
+REPORT_FAILED = (
+    "[2026-03-01 10:00:0{n},100][fit][ERROR] - the table could not be sent\n"
+    "Traceback (most recent call last):\n"
+    '  File "/home/me/fit.py", line 31, in main\n'
+    "    send(table)\n"
+    "BrokenPipeError: [Errno 32] Broken pipe\n"
+)
+
+
+def rounds(last=""):
+    """Three epochs of two steps each; a handler logs the same failure behind each."""
+    steps = "".join(
+        f"[2026-03-01 10:00:0{n},000][fit][INFO] - epoch {n} step 0 loss 0.{9 - n}\n"
+        f"[2026-03-01 10:00:0{n},050][fit][INFO] - epoch {n} step 7 loss 0.{8 - n}\n"
+        + REPORT_FAILED.format(n=n)
+        for n in range(3)
+    )
+    return steps + last
+
+
+def test_a_new_epoch_that_begins_with_the_first_step_is_no_new_try():
+    assert explain(rounds()).worst() in (None, Severity.NOTE)
+
+
+def test_a_programs_logger_says_that_it_is_done():
+    once = rounds()[: len(rounds()) // 3]
+    done = "[2026-03-01 10:00:09,000][fit][INFO] - Done.\n"
+    assert explain(once + done).worst() in (None, Severity.NOTE)
+    # A job's script says so whatever became of the training.
+    assert explain(once + "Done.\n").worst() is Severity.ERROR

@@ -49,3 +49,13 @@ def test_what_is_no_matter_of_the_network_is_left_alone(rank):
     rank("2")
     trace = 'Traceback (most recent call last):\n  File "fit.py", line 2, in <module>\n    fit()\n'
     assert primary(trace + "KeyError: 'labels'\n") == "unrecognised-error"
+
+
+def test_a_rank_that_cannot_exist_waits_in_silence_until_somebody_ends_it(rank):
+    ended = Run(name="python", exit_code=143, seconds=70.0, interrupted=True)
+    rank("2")
+    assert explain_run(ended, "").verdict.primary == "rank-out-of-range"
+    rank("1")
+    assert explain_run(ended, "").findings == []
+    rank("2")
+    assert explain_run(ended, "step 1 loss 0.5\nstep 2 loss 0.4\n").findings == []

@@ -1,0 +1,48 @@
+"""Which signal ended a command that was run, and whether the kernel sent it because memory had run out."""
+
+import signal
+from collections.abc import Sequence
+
+from gpudoctor.facts import Run
+from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.patterns import late_pattern
+from gpudoctor.text import byte_size
+
+LAST = 12
+"""Lines at the end in which a shell says how the command ended."""
+LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
+"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
+
+
+def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
+    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did.
+
+    None, too, where a shell said last of all that a time limit's own signal did, or where somebody killed it.
+    """
+    number = run.exit_code - 128
+    if run.interrupted or number not in set(signal.Signals) or killed_by_somebody(run):
+        return []
+    if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):
+        return []
+    said = f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>."
+    if run.killed and run.oom_kills:
+        said = f"{run.name} was killed by the OOM killer: the kernel's count rose by {run.oom_kills} while it ran"
+    return read_lines([(0, said)], "exit status")
+
+
+def killed_by_somebody(run: Run) -> bool:
+    """Return whether a command died of SIGKILL, and the kernel, which counts its own for memory, did not send it."""
+    return run.killed and run.oom_kills == 0
+
+
+def how_killed(run: Run) -> str:
+    """Say that a command was killed, and what is known of its memory: it was not killed for that."""
+    held = (
+        f", and none of its processes had held more than {byte_size(run.largest_bytes)}"
+        if run.largest_bytes
+        else ""
+    )
+    return (
+        f"{run.name} was killed (SIGKILL) after {run.seconds:,.1f} s by somebody, a time limit or a scheduler: "
+        f"the kernel killed nothing for want of memory meanwhile{held}"
+    )
