@@ -125,7 +125,7 @@ def environment(
         return
     patient = python or Python()
     wheels = distributions.installed if distributions else []
-    yield from _generations(wheels, patient, distributions)
+    yield from _generations(wheels, patient, distributions, torch)
     if torch is None:  # a list of packages in a text
         return
     yield from _elsewhere(torch.libraries or [], wheels, launch.variables if launch else {})
@@ -134,7 +134,7 @@ def environment(
 
 
 def _generations(
-    wheels: list[Distribution], python: Python, distributions: Distributions | None
+    wheels: list[Distribution], python: Python, distributions: Distributions | None, own: Torch | None
 ) -> Iterator[Finding]:
     """Wheels of two CUDA versions that write into the same folder: the last one wins."""
     files: dict[str, list[tuple[Distribution, WheelFile]]] = {}
@@ -164,7 +164,7 @@ def _generations(
             f"{both} are both installed, and write the same files: which one is there depends on the order"
         )
     else:
-        yield from _of_another(wheels, torch)
+        yield from _of_another(wheels, torch, own)
         return
     unwanted = [name for names in shared for name in names if name not in pinned] if pinned else []
     fixes = [_again(python, distributions)]
@@ -173,9 +173,16 @@ def _generations(
     yield check.found(message, severity=None if wrong else Severity.WARNING, fixes=fixes)
 
 
-def _of_another(wheels: list[Distribution], torch: Distribution | None) -> Iterator[Finding]:
-    """Note wheels of another CUDA than torch's, in folders of their own: torch does not load them, others may."""
+def _of_another(
+    wheels: list[Distribution], torch: Distribution | None, own: Torch | None
+) -> Iterator[Finding]:
+    """Note wheels of another CUDA than torch's, in folders of their own: torch does not load them, others may.
+
+    A list of packages in a text has no pins: there it is the CUDA that torch was built for.
+    """
     asked = {match[1] for pin in (torch.pins if torch else []) if (match := ANY_GENERATION.match(pin))}
+    if torch is not None and not torch.pins and own is not None and own.cuda:
+        asked = {own.cuda.partition(".")[0]}
     if torch is None or len(asked) != 1:
         return
     [cuda] = asked
@@ -188,8 +195,8 @@ def _of_another(wheels: list[Distribution], torch: Distribution | None) -> Itera
     ]
     if others:
         message = (
-            f"{listed(others, 3)} {'is' if len(others) == 1 else 'are'} of another CUDA than {cuda}, for which torch "
-            "asks: torch loads its own, and another package that loads these brings two into one process"
+            f"{listed(others, 3)} {'is' if len(others) == 1 else 'are'} of another CUDA than {cuda}, which is torch's: "
+            "torch loads its own, and another package that loads these brings two into one process"
         )
         yield check.found(message, severity=Severity.NOTE, fixes=[LOADED])
 

@@ -32,7 +32,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, listed
-from gpudoctor.facts import Distributions, Extensions, Gpus, Python, Torch, capability_of, left_out
+from gpudoctor.facts import Distributions, Extensions, Gpus, Host, Python, Torch, capability_of, left_out
 
 ARCHITECTURE = re.compile(r"(?P<kind>sm|compute)_(?P<major>\d+)(?P<minor>\d)(?P<suffix>[af]?)")
 OLD = (7, 5)
@@ -114,6 +114,7 @@ def environment(
     python: Python | None,
     distributions: Distributions | None,
     extensions: Extensions | None,
+    host: Host | None,
 ) -> Iterator[Finding]:
     """The build has neither machine code nor PTX for a GPU that it sees."""
     if torch.cuda is None or torch.hip or not torch.imported:
@@ -133,7 +134,7 @@ def environment(
     if said and known and not torch.arch_list:
         yield _told(said[0], known[0], torch, python, distributions)
         return
-    if not torch.arch_list and (gone := _by_release(torch, cards, distributions)):
+    if not torch.arch_list and (gone := _by_release(torch, cards, distributions, host)):
         severity = None if len(gone) == len(cards) else Severity.WARNING
         yield _without(gone[0], torch, python, distributions, severity)
         return
@@ -203,7 +204,7 @@ def _compiled(said: str, card: tuple[str, tuple[int, int]], torch: Torch) -> Fin
 
 
 def _by_release(
-    torch: Torch, cards: list[tuple[str, str]], distributions: Distributions | None
+    torch: Torch, cards: list[tuple[str, str]], distributions: Distributions | None, host: Host | None
 ) -> list[tuple[str, tuple[int, int]]]:
     """Return the GPUs that PyTorch's own wheel of this version leaves out, where a text does not list what is in it.
 
@@ -216,7 +217,12 @@ def _by_release(
     if "+cu" not in own and not wheels:
         return []
     known = [(name, _capability(text) or capability_of(name)) for name, text in cards]
-    return [(name, has) for name, has in known if has is not None and left_out(own, torch.cuda or "", has)]
+    linux = host is not None and host.system == "Linux" and host.machine in ("", "x86_64")
+    return [
+        (name, has)
+        for name, has in known
+        if has is not None and left_out(own, torch.cuda or "", has, linux=linux)
+    ]
 
 
 def _without(

@@ -107,6 +107,11 @@ def environment(
             fixes = _fixes(gpus, host, python, distributions)
             yield check.found(message, severity=Severity.WARNING, fixes=fixes)
             return
+        if (meant := _meant(gpus, distributions)) and pci is None:
+            message = f"torch {torch.version} is a CPU build, and {meant}: if this machine has an NVIDIA GPU, this torch cannot use it"
+            fixes = _fixes(gpus, host, python, distributions)
+            yield check.found(message, severity=Severity.NOTE, fixes=fixes)
+            return
         unseen = gpus is None or gpus.error is not None
         if unseen and (pci is None or (driver is not None and driver.dxg)):  # WSL has its GPUs on no PCI bus
             raise CannotTell("neither the PCI bus nor NVML says whether this machine has an NVIDIA GPU")
@@ -124,6 +129,16 @@ def _asked_for(distributions: Distributions | None) -> str | None:
     """Return which of conda's packages for CUDA is here: who asked for it wanted a torch for GPUs."""
     listed = [distributions.get(name) for name in ("cudatoolkit", "pytorch-cuda")] if distributions else []
     return next((f"{d.name} {d.version}" for d in listed if d is not None), None)
+
+
+def _meant(gpus: Gpus | None, distributions: Distributions | None) -> str | None:
+    """Say what lets think of a GPU where nvidia-smi gave nothing: a CUDA toolkit, or conda's packages for CUDA."""
+    if gpus is None or gpus.error is None:
+        return None
+    if "CUDA toolkit" in gpus.error:
+        return gpus.error
+    asked = _asked_for(distributions)
+    return f"{asked} was asked for beside it" if asked else None
 
 
 def _hardware(pci: Pci | None, gpus: Gpus | None) -> str | None:

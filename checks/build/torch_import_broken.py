@@ -41,14 +41,14 @@ LIBRARIES = (
     r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi"
     r"|amdhip64|hipblas|hipfft|hiprand|hipsparse|hipsolver|rocblas|rocsolver|rocsparse|MIOpen|roctx64|roctracer64|rccl|hsa-runtime64)[\w.+-]*"
 )
-# Those of torchvision's own libraries are the failure torchvision-mismatch.
+# Those of torchvision's and torchaudio's own libraries are the failure torchvision-mismatch.
 # cuDNN's own loader says "Could not load", which is the failure cuda-library-conflict.
 LOADS = (
     r"from torch\._C import|[/\\]torch[/\\]__init__\.py|-> *\d+ import torch *$|[Ii]mport(?:ing|ed)? (?:py)?torch[,:] |"
     r"(?m:^[> ]*import torch *\n(?! *(?:import|from) ))"
 )
 """Where torch itself is what is loaded."""
-UNDEFINED = r"^(?!.*(?:torchvision[/\\](?:_C|image)|Could not load (?:library|symbol) )).*undefined symbol: "
+UNDEFINED = r"^(?!.*(?:torchvision[/\\](?:_C|image)|torchaudio[/\\](?:lib[/\\])?_?(?:lib)?torchaudio|Could not load (?:library|symbol) )).*undefined symbol: "
 
 check = Check(
     severity=Severity.ERROR,
@@ -94,7 +94,7 @@ check = Check(
         # PyTorch Geometric's, which compare themselves
         r"Detected that PyTorch and (?P<extension>torch_\w+) were compiled with different CUDA versions",
         # an extension, whatever it misses
-        r"ImportError: (?!\S*torchvision)(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
+        r"ImportError: (?!\S*torch(?:vision|audio[/\\]))(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],
     follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"

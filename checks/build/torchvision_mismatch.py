@@ -56,6 +56,7 @@ check = Check(
         r"Unknown builtin op: torchvision::(?P<operator>\w+)",
         r"'_OpNamespace' 'torchvision' object has no attribute '(?P<operator>\w+)'",
         r"TORCH_LIBRARY can be used to register the namespace torchvision\b",
+        r"(?P<library>torchaudio)[/\\](?:lib[/\\])?_?(?:lib)?torchaudio\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
     ],
     fixes=[
         Fix(
@@ -189,13 +190,15 @@ def _unmet(pins: list[str], base: str | None) -> str | None:
 
 
 def _by_release(vision: str | None, base: str | None, pair: str, fixes: list[Fix]) -> Iterator[Finding]:
-    """Compare the releases alone; a torch between releases (nightly, NVIDIA's containers) fits what it came with."""
+    """Compare the releases alone; a torch between releases (NVIDIA's containers, from source) fits what it came with."""
     torch, mine = parsed_version(base), parsed_version(vision)
     if torch is None or mine is None:
         raise CannotTell("the version of torch or of torchvision is not known")
     expected = _partner(torch)
-    if expected is None or torch.is_prerelease or mine.is_devrelease or mine.release[:2] == (0, expected):
+    if expected is None or mine.is_devrelease or mine.release[:2] == (0, expected):
         return
+    if torch.is_prerelease and not (torch.is_devrelease and not mine.is_prerelease and mine.minor < expected):
+        return  # a nightly torch is newer than any torchvision that was released before it
     if STABLE_INTERFACE <= mine.minor <= expected:
         return
     # 0.5.0a0+85b8fbf: distributions and source builds have such versions; one that was built here fits this torch.

@@ -46,6 +46,20 @@ OLDEST = {
 }
 """The oldest driver (Linux) of each CUDA from that version on: since 11, of the whole major version. From the table of
 minor version compatibility and from the CUDA release notes."""
+OLDEST_ON_WINDOWS = {
+    (13, 0): "580",
+    (12, 0): "527.41",
+    (11, 1): "452.39",
+    (11, 0): "451.22",
+    (10, 2): "441.22",
+    (10, 1): "418.96",
+    (10, 0): "411.31",
+    (9, 2): "397.44",
+    (9, 1): "390.77",
+    (9, 0): "385.54",
+    (8, 0): "369.30",
+}
+"""The same on Windows, whose driver serves WSL too."""
 NVML_MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH
 CUDA_MISMATCH = 803  # CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
 INDEX = "https://download.pytorch.org/whl/"
@@ -169,12 +183,15 @@ def environment(
         if driver is not None and not driver.loaded:
             return  # without a driver nothing is too old
         raise CannotTell("neither the driver's version nor the CUDA version that it supports is known")
-    windows = bool((host and host.wsl) or (driver and driver.dxg))  # whose drivers have other numbers
-    if not refused and not _below(built, None if windows else version, newest):
+    wsl = bool(
+        (host and host.wsl) or (driver and driver.dxg)
+    )  # nvidia-smi of Linux shows the driver of Windows
+    table = OLDEST_ON_WINDOWS if wsl or (host and host.system == "Windows") else OLDEST
+    needed = _needed(built, table)
+    if not refused and not _below(built, needed, None if wsl and newest else version, newest):
         return
     if cuda and cuda.init == 0 and "/compat/" in (cuda.library or ""):
         return
-    needed = _needed(built)
     has = [f"driver {version}"] if version else []
     has += [f"CUDA {newest} at most"] if newest else []
     wants = (
@@ -199,19 +216,18 @@ def _loaded(gpus: Gpus | None, driver: Driver | None, cuda: Cuda | None) -> str 
     return (gpus and gpus.driver_version) or (driver and (driver.version or driver.module_version)) or None
 
 
-def _below(built: str, version: str | None, newest: str | None) -> bool:
+def _below(built: str, needed: str | None, version: str | None, newest: str | None) -> bool:
     """Return whether a driver is too old; by the CUDA version that it names where its own version is not known."""
-    needed = _needed(built)
     if version is not None:
         return needed is not None and _numbers(version) < _numbers(needed)
     return newest is not None and _numbers(newest)[:1] < _numbers(built)[:1]
 
 
-def _needed(built: str) -> str | None:
+def _needed(built: str, table: Mapping[tuple[int, int], str]) -> str | None:
     """Return the oldest driver that a CUDA version runs on; ``None`` for one that the table does not know."""
     numbers = _numbers(built)
-    known = [version for version in OLDEST if version <= numbers and (version[0] == numbers[0])]
-    return OLDEST[max(known)] if known else None
+    known = [version for version in table if version <= numbers and (version[0] == numbers[0])]
+    return table[max(known)] if known else None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -148,6 +148,14 @@ def test_windows_has_other_numbers():
     assert len(run(torch=built("13.2"), gpus=old, host=wsl)[1]) == 1
 
 
+@pytest.mark.parametrize("host", [Host(wsl=True), Host(system="Windows")])
+def test_the_table_of_windows_where_only_the_driver_is_known(host):
+    _, [finding] = run(torch=built("12.4"), gpus=Gpus(driver_version="516.94"), host=host)
+    assert "needs driver 527.41 or later, and here is driver 516.94" in finding.message
+    for cuda, fine in (("12.4", "528.33"), ("11.3", "452.39"), ("10.2", "441.66")):
+        assert run(torch=built(cuda), gpus=Gpus(driver_version=fine), host=host)[1] == []
+
+
 def test_an_old_module_beside_a_new_library_goes_with_the_restart():
     module = Driver(version="570.86.15")
     refused = Gpus(error="Driver/library version mismatch", error_code=18)

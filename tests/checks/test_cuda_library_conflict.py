@@ -176,6 +176,17 @@ def test_wheels_of_another_cuda_in_folders_of_their_own_are_a_note():
     assert finding.message.startswith("nvidia-cublas-cu12 is of another CUDA than 13")
 
 
+def test_a_list_of_packages_has_wheels_of_another_cuda():
+    names = ("torch", "nvidia-cublas-cu11", "nvidia-cublas-cu12")
+    listed = Distributions(installed=[Distribution(name=name, version="2.1.0") for name in names])
+    _, [finding] = run(torch=Torch(imported=True, cuda="12.1"), distributions=listed)
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("nvidia-cublas-cu11 is of another CUDA than 12")
+    assert run(torch=Torch(imported=True, cuda="11.8"), distributions=listed)[1][0].message.startswith(
+        "nvidia-cublas-cu12 is of another CUDA than 11"
+    )
+
+
 def test_a_file_that_somebody_wrote_over():
     changed = wheel("nvidia-nccl-cu13", "2.30.7", 7)
     [file] = changed.libraries

@@ -163,7 +163,16 @@ def test_conda_was_asked_for_cuda_and_gave_a_cpu_build():
     _, [finding] = run(torch=cpu, distributions=asked)
     assert finding.severity is Severity.WARNING
     assert "cudatoolkit 11.3" in finding.message
-    assert run(torch=cpu, distributions=asked, gpus=Gpus(error="nvidia-smi gave nothing"))[1] == []
+    _, [unseen] = run(torch=cpu, distributions=asked, gpus=Gpus(error="nvidia-smi gave nothing"))
+    assert unseen.severity is Severity.NOTE
+
+
+def test_a_toolkit_where_no_gpu_was_seen_is_a_note():
+    toolkit = Gpus(error="nvidia-smi gave nothing, and CUDA toolkit 12.1.105 is installed")
+    _, [finding] = run(gpus=toolkit)
+    assert finding.severity is Severity.NOTE
+    assert "CUDA toolkit 12.1.105 is installed: if this machine has an NVIDIA GPU" in finding.message
+    assert run(gpus=toolkit, pci=Pci())[1] == []
 
 
 def test_a_driver_is_hardware_enough_where_nothing_else_is_known():

@@ -71,6 +71,12 @@ EXAMPLES = {
     ),
     "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions": MESSAGE,
 }
+EXAMPLES["OSError: /env/torchaudio/lib/libtorchaudio.so: undefined symbol: _ZN2at4_ops6select3int"] = (
+    "torchaudio was not made for the torch it meets: torch does not have the symbol _ZN2at4_ops6select3int"
+)
+EXAMPLES["OSError: /env/lib/torchaudio/_torchaudio.so: undefined symbol: _ZNK2at6Tensor6deviceEv"] = (
+    "torchaudio was not made for the torch it meets: torch does not have the symbol _ZNK2at6Tensor6deviceEv"
+)
 NOT_THIS = [
     "RuntimeError: operator torchaudio::lfilter does not exist",
     "torchaudio 2.0.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
@@ -146,6 +152,7 @@ def test_a_pin_that_is_not_met_is_a_warning_where_the_operators_load():
         ("0.30.0", "2.14.0"),
         ("0.2.2", "1.1.0"),
         ("0.9.1+cu111", "1.13.1+cu117"),
+        ("0.14.1", "2.0.0.dev20230110+cu118"),  # a release beside a nightly that came after it
     ],
 )
 def test_releases_that_do_not_belong_together(vision, torch):
@@ -176,6 +183,8 @@ def test_a_build_from_source_of_another_release_is_a_warning():
         ("0.20.0a0+afc54f7", "2.6.0a0+df5bbc09d1.nv24.11"),  # NVIDIA's container
         ("0.21.0.dev20241112+cu124", "2.6.0.dev20241112+cu124"),
         ("0.7.0a0+78ed10c", "1.6.0"),
+        ("0.15.1", "2.0.0.dev20230310+cu118"),
+        ("0.15.0a0+5850f37", "2.1.0.dev20230310"),
         ("0.99.0", "3.0.0"),
     ],
 )  # fmt: skip
