@@ -2,11 +2,10 @@
 
 import re
 
-from msgspec.structs import replace
-
 from gpudoctor.facts import Cuda, Driver, Gpu, Gpus
+from gpudoctor.importers import nvidia_smi
 from gpudoctor.importers.collect_env_block import Block
-from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
+from gpudoctor.importers.nvidia_smi import Refusal, Table
 
 NOT_LOADED, MISMATCH, UNKNOWN = 9, 18, 999  # nvmlReturn_t
 LINE = "gpu models and configuration"
@@ -40,6 +39,8 @@ def read_gpus(block: Block, table: Table, refusal: Refusal) -> Gpus | str | None
         return Gpus(error=refusal.error, error_code=refusal.error_code, driver_version=version)
     if (refusal.no_devices or refusal.lost) and not works:
         return Gpus(driver_version=version, cuda_version=table.cuda_version)
+    if LINE not in block.values and _something(block):
+        return Gpus(error="the text ends before its GPUs, and a CUDA toolkit, a driver or a GPU is here")
     if not (block.denied(LINE) or _empty(block)):
         return None
     if works:
@@ -78,6 +79,12 @@ def read_driver(
     return Driver(version=None)
 
 
+def _something(block: Block) -> bool:
+    """Return whether a build without CUDA found a toolkit, a driver or a GPU: else collect_env writes ``None``."""
+    built = block.values.get("cuda used to build pytorch", "").lower()
+    return built == "could not collect" and block.said("pytorch version") is not None
+
+
 def _empty(block: Block) -> bool:
     """Return whether nvidia-smi listed nothing and told no version: no GPU lines that somebody cut out."""
     listed = [block.values.get(LINE), *block.after(LINE)]
@@ -93,11 +100,5 @@ def _driver_version(block: Block, table: Table) -> str | None:
 def _listed(block: Block) -> list[Gpu]:
     """Read what ``nvidia-smi -L`` gave below the line, or anywhere where that line was cut off."""
     below = block.after(LINE) if LINE in block.values else block.lines
-    devices = listed([block.values.get(LINE, ""), *below])
-    last = next((line for line in reversed(block.lines) if line), "")
-    if len(devices) > 1 and last.endswith(devices[-1].name):
-        # The text ends here, perhaps in the middle of a name.
-        whole = [gpu.name for gpu in devices[:-1] if gpu.name.startswith(devices[-1].name)]
-        if whole:
-            devices[-1] = replace(devices[-1], name=whole[0])
-    return devices
+    devices = nvidia_smi.listed([block.values.get(LINE, ""), *below])
+    return nvidia_smi.with_whole_names(devices, block.lines)

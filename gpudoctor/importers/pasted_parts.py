@@ -126,6 +126,7 @@ class Parts:
         devices = gpu_merging.merged(own, self.table.devices)
         if all(gpu.unnumbered for gpu in devices) and "gpus" not in found:
             shown = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
+            shown = nvidia_smi.with_whole_names(shown, self.pieces)
             devices = gpu_merging.merged(shown, devices)
         devices = gpu_merging.merged(gpu_merging.merged(devices, self.links), dcgm.read(self.pieces))
         devices = nvidia_smi.read_processes(self.pieces, devices)

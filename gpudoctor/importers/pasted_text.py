@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from gpudoctor.text import CONTROL_SEQUENCE
 
@@ -20,6 +20,11 @@ _WIDTHS = range(60, 251)
 # Copied from a terminal, a line may go on where it was cut behind the blanks that filled the row.
 _CUT_WORD = re.compile(r"(?<=[a-z]) {60,}(?=[a-z])|(?<=[A-Z]) {60,}(?=[A-Z][A-Z_])")
 _FILLED = re.compile(r"(?<! ) {60,}(?=[A-Z>])")
+
+
+_NUMBERED_LINE = re.compile(r"[ \t]{0,8}(\d{1,6})(?:[ \t|:.]|$)[ \t|]{0,3}")
+_NUMBERED_ENOUGH = 6
+_IN_A_STRING = ("Is debug build", "CUDA used to build", "Is CUDA available")
 
 
 _SIGNS = (
@@ -52,6 +57,7 @@ def rows(text: str, begins: Callable[[str], bool]) -> tuple[list[str], list[str]
 
     None is indented. `begins` says which line is none that a terminal cut off from the one above it.
     """
+    text = unnumbered(unescaped(text))
     first = min((place for sign in _SIGNS if (place := text.find(sign)) >= 0), default=None)
     if first is None:
         return [], []
@@ -74,6 +80,30 @@ def lines(text: str) -> Iterator[str]:
         yield _unquoted(text[begin : end.start()])
         begin = end.end()
     yield _unquoted(text[begin:])
+
+
+def unescaped(text: str) -> str:
+    r"""Give collect_env's output its line ends back where it is a string of JSON or Python: ``OS: ...\\nIs ...``."""
+    if not any(rf"\n{key}" in text for key in _IN_A_STRING):
+        return text
+    whole = text.strip()
+    text = whole[1:-1] if whole[0] == whole[-1] and whole[0] in "\"'" else text
+    return text.replace(r"\r\n", "\n").replace(r"\n", "\n").replace(r"\t", "\t").replace(r"\"", '"')
+
+
+def unnumbered(text: str) -> str:
+    """Take away the numbers of lines that a viewer puts in front of all of them, each one more than the last."""
+    begins = text.lstrip("\n")[:12]
+    if not begins.lstrip(" \t")[:1].isdecimal():
+        return text
+    pieces = text.split("\n")
+    numbers = [(piece, _NUMBERED_LINE.match(piece)) for piece in pieces if piece.strip()]
+    told = [int(match[1]) for _, match in numbers if match is not None]
+    if len(told) < max(_NUMBERED_ENOUGH, len(numbers)) or any(
+        later != earlier + 1 for earlier, later in pairwise(told)
+    ):
+        return text
+    return "\n".join(_NUMBERED_LINE.sub("", piece, count=1) for piece in pieces)
 
 
 def _unquoted(line: str) -> str:

@@ -1,5 +1,7 @@
 """collect_env's output, in the formats of 2019 to 2026 and in the state in which tickets have it."""
 
+import json
+
 import pytest
 
 from gpudoctor.facts import Gpu, Gpus, Launch, Raised, Torch, TorchDevice
@@ -573,3 +575,37 @@ def test_a_list_of_another_python(facts_of):
     assert facts_of(text)["torch"].error.type == "ModuleNotFoundError"
     assert facts_of(text.replace("1.7.0", "1.4.0"))["torch"].error.type == "ImportError"
     assert facts_of(text.replace("2.7", "3.8"))["torch"].error.type == "ImportError"
+
+
+def test_a_build_without_cuda_that_is_cut_before_its_gpus(facts_of):
+    """Where nothing of CUDA's is on the machine, collect_env writes None."""
+    head = "PyTorch version: 2.1.0\nIs debug build: False\nCUDA used to build PyTorch: {}\nOS: Debian 12 (x86_64)\n"
+    cut = facts_of(head.format("Could not collect"))["gpus"]
+    assert "a CUDA toolkit, a driver or a GPU is here" in cut.error
+    assert "gpus" not in facts_of(head.format("None"))
+
+
+def test_the_last_name_of_a_list_alone_may_be_cut(facts_of):
+    listed = "GPU 2: NVIDIA RTX A5000\nGPU 3: NVIDIA RTX A5000\nGPU 4: NVIDIA RTX A5"
+    assert {gpu.name for gpu in facts_of(listed)["gpus"].devices} == {"NVIDIA RTX A5000"}
+
+
+def test_a_gpu_on_a_line_of_its_own_beside_a_cut_block(facts_of):
+    text = "My system:\nRyzen 7\nRTX 3070 8GB\n\nPyTorch version: 2.0.1+cpu\nIs debug build: False\nCUDA use"
+    assert [gpu.name for gpu in facts_of(text)["gpus"].devices] == ["RTX 3070"]
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        json.dumps,
+        lambda text: "".join(
+            f"{number:5d}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), 7)
+        ),
+        lambda text: "".join(
+            f"{number}: {line}" for number, line in enumerate(text.splitlines(keepends=True), 1)
+        ),
+    ],
+)
+def test_a_block_as_a_string_and_with_the_numbers_of_its_lines(carried, facts_of):
+    assert facts_of(carried(BLOCK)) == facts_of(BLOCK)

@@ -1,6 +1,6 @@
 """What nvidia-smi prints, as it stands in a pasted text: its table, its lists, its matrices and its refusals."""
 
-from gpudoctor.importers.nvidia_smi.listing import listed
+from gpudoctor.importers.nvidia_smi.listing import listed, with_whole_names
 from gpudoctor.importers.nvidia_smi.nvlinks import read as read_nvlinks
 from gpudoctor.importers.nvidia_smi.query import read as read_query
 from gpudoctor.importers.nvidia_smi.query_csv import read as read_csv
@@ -14,5 +14,5 @@ from gpudoctor.importers.nvidia_smi.topology import read as read_pairs
 
 __all__ = [
     "Refusal", "Table", "listed", "read_csv", "read_nvlinks", "read_pairs", "read_processes", "read_query",
-    "read_refusal", "read_table", "read_xml",
+    "read_refusal", "read_table", "read_xml", "with_whole_names",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """``nvidia-smi -L``: the GPUs by name, their MIG instances below them; collect_env quotes it without the UUIDs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -39,3 +39,13 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
                 uuids = [*devices[last].mig_uuids, *(_UUID.findall(text)[:1] or [""])]
                 devices[last] = replace(devices[last], mig=True, mig_uuids=uuids)
     return [devices[index] for index in sorted(devices)]
+
+
+def with_whole_names(devices: list[Gpu], lines: Sequence[str]) -> list[Gpu]:
+    """Complete the last name where the text ends in the middle of it: ``GPU 3: NVIDIA A1`` below three A100."""
+    last = next((line for line in reversed(lines) if line.strip()), "").rstrip()
+    if len(devices) > 1 and last.endswith(devices[-1].name):
+        whole = [gpu.name for gpu in devices[:-1] if gpu.name.startswith(devices[-1].name)]
+        if whole:
+            return [*devices[:-1], replace(devices[-1], name=whole[0])]
+    return devices
