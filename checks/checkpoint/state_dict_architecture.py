@@ -81,6 +81,11 @@ check = Check(
             near=RAISED,
             unless=rf"{ONE_SIDE}|{IN_SOURCE}",
         ),
+        # the middle of a list of keys
+        Symptom(
+            r"^[\w.]{0,100}\", (?:\"[\w.]+\", ){0,400}?\"(?!module\.)[\w.]+\.(?:weight|bias)\", ",
+            unless=r"key\(s\) in state_dict|size mismatch for",
+        ),
         # its first line alone: keys or sizes differ, and which is not told
         Symptom(
             r"RuntimeError: Error\(s\) in loading state_dict for (?P<model>\w+):?\W{0,4}$",

@@ -97,6 +97,11 @@ check = Check(
             rf"Unexpected key\(s\) in state_dict:? ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
             unless=rf"{BOTH_SIDES}|{NOT_A_STATE_DICT}|{SIZED_WRAPPED}",
         ),
+        # the middle of a list of keys
+        Symptom(
+            r"^[\w.]{0,100}\", (?:\"module\.[\w.]+\", ){0,400}?\"(?P<either>module)\.[\w.]+\.(?:weight|bias)\", ",
+            unless=r"key\(s\) in state_dict|size mismatch for",
+        ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(
             rf"Unexpected key\(s\) in state_dict:? \"(?!{WRAPPER}\.)\w+\.",

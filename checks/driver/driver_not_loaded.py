@@ -34,7 +34,7 @@ list nodes.
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
@@ -64,6 +64,8 @@ check = Check(
     otherwise="a note where the program goes on with the CPU, and where nothing shows that a GPU is meant; a warning of a text that names one",
     symptoms=[
         r"Found no NVIDIA driver on your system",
+        # cut off above the message, in the source that raises it
+        Symptom(r"^\s{0,80}http://www\.nvidia\.com/Down\S*$", near=r"in _check_driver\nhttp://www\.nvidia"),
         r"couldn't communicate with the NVIDIA driver",
         r"(NVML|nvml)\S{0,40}:? .{0,40}[Dd]river [Nn]ot [Ll]oaded",
         r"Unable to determine the device handle for .{0,60}: Driver Not Loaded",

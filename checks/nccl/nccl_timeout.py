@@ -63,6 +63,7 @@ check = Check(
         r"Some NCCL operations have failed or timed out",
         r"Process group watchdog thread terminated with exception: .{0,80}[Tt]imed? ?out",
         # cut off above
+        r"#\d+: c10d::ProcessGroupNCCL::WorkNCCL::checkTimeout\(",
         r"Exception raised from checkTimeout at .{0,120}ProcessGroupNCCL\.cpp",
         # other ranks hear of it
         r"Received a dump signal due to a collective timeout from +(?:rank (?P<first>\d+)|this local rank|\w+ rank)",

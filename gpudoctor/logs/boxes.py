@@ -13,6 +13,11 @@ WITHIN = late_pattern(r" {0,4}│ (?P<body>\S.*?) *(?:│|$)")
 BREAKS = late_pattern(r" {0,4}│ (?P<path>(?:/|~/|[A-Z]:\\)[^\s│]{3,400}:\d+ in) +│")
 """A row of a box in which there was no room for the function's name behind the line's number."""
 GOES_ON = late_pattern(r"\S{0,400}:\d+ in \S")
+ANOTHER = late_pattern(
+    r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b ?[: |]|\[?[IWEF]? ?\d{4}[-/ ]?\d\d|"
+    r"\[[\w=: -]{1,20}\]|Traceback \(most "
+)
+"""How a logger's line begins, or another traceback: it is no word of the message above."""
 MOST_OF_PATH = 4
 """Rows that a path takes, at the most."""
 MOST = 20
@@ -57,7 +62,12 @@ def _end(rows: Sequence[tuple[int, str]], begin: int) -> int:
     margin = _indent(rows[begin][1])
     most = range(begin + 1, min(begin + MOST, len(rows)))
     ends = (
-        at for at in most if not rows[at][1].strip() or _indent(rows[at][1]) < margin or "╭─" in rows[at][1]
+        at
+        for at in most
+        if not rows[at][1].strip()
+        or _indent(rows[at][1]) < margin
+        or "╭─" in rows[at][1]
+        or ANOTHER.match(rows[at][1].lstrip())
     )
     return next(ends, most.stop)
 

@@ -98,6 +98,9 @@ NOISE = late_pattern(
     # what Python's fault handler writes below the word of a signal
     r"^Extension modules: |^(?:Current thread|Thread) 0x[0-9a-f]+\b|^<no Python frame>|^Current thread's C stack|"
     r"^Stack \(most rec|"
+    # torch, below every error of CUDA
+    r"^CUDA kernel errors might be asynchron|^For debugging consider passing CUDA_LAUNCH|"
+    r"^Compile with `TORCH_USE_CUDA_DSA|"
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     # TensorFlow and XLA, below the error of an operation
     r"^\d+ (?:successful operations|derived errors ignored)\.$|^\[\[\{\{node |"

@@ -19,6 +19,7 @@ from gpudoctor.logs.line_kinds import (
     TRYING,
     WRAPPER,
     tells_of_failure,
+    tries_again,
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_OFF, Raised
@@ -48,7 +49,8 @@ class Telling(Handling):
         informs = ALIVE.search(line.full) is not None and place < self._last_said and self.goes_on(line)
         # It is another process of which a supervisor says that it failed, at whatever level.
         informs = informs and STATUS.search(line.text, 0, 400) is None
-        informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
+        written = REPR.search(line.text, 0, 400) is not None and (raised is None or raised.told != "")
+        informs = informs or (written and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
 
     @functools.cached_property
@@ -60,9 +62,10 @@ class Telling(Handling):
     def _quiet_end(self) -> int:
         """The place of the last line where that tells of no failure, and is no job's end; -1 where it does."""
         said = (p for p in reversed(range(len(self.lines))) if self.lines[p].text and not self.lines[p].bar)
-        last = next((p for p in said if not NOISE.search(self.lines[p].text, 0, 400)), -1)
-        text = self.lines[last].text[:400] if last >= 0 else ""
-        ended = not text or tells_of_failure(text) or WRAPPER.search(text) or GAVE_UP.search(text)
+        texts = ((p, self.lines[p].text[:400]) for p in said)
+        last, text = next((row for row in texts if not NOISE.search(row[1])), (-1, ""))
+        wrapped = WRAPPER.search(text) is not None or GAVE_UP.search(text) is not None
+        ended = not text or tells_of_failure(text) or wrapped or tries_again(text)
         return -1 if ended else last
 
     def _over_and_over(self, line: Line, place: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.logs.compiled_code import COMPILED, below_heading
 from gpudoctor.logs.exception_names import NATIVE, USAGE_ERROR, bare_name, begins_name, named_in
 from gpudoctor.logs.lines import Line, by_process
-from gpudoctor.logs.notebooks import DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
+from gpudoctor.logs.notebooks import ARROW, DEBUGGED, IPYTHON_HEADER, NUMBERED, called, is_frame
 from gpudoctor.logs.one_line import run_together
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, OWN_MOST, Frame, Raised
 from gpudoctor.patterns import late_pattern
@@ -101,9 +101,17 @@ def in_traceback(lines: Sequence[Line], place: int) -> bool:
     text = lines[place].text[:400]
     if FRAME.search(text) or HEADER.search(text):
         return True
+    if ARROW.match(text) or (NUMBERED.match(text) and _by_an_arrow(lines, place)):
+        return True
     if text[:1] in BOX_SIDES and (BOXED.match(text) or _in_box(lines, place)):
         return True
     return place > 0 and FRAME.search(lines[place - 1].text) is not None
+
+
+def _by_an_arrow(lines: Sequence[Line], place: int) -> bool:
+    """Return whether a row with a number in front stands beside the line that IPython's arrow points to."""
+    near = lines[max(0, place - BOX // 2) : place + BOX // 2]
+    return any(ARROW.match(row.text) for row in near)
 
 
 def _in_box(lines: Sequence[Line], place: int) -> bool:

@@ -13,6 +13,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("driver-not-loaded")
 MESSAGE = "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs"
 EXAMPLES = {
+    '  File "/venv/lib/torch/cuda/__init__.py", line 90, in _check_driver\n    http://www.nvidia.com/Downlo': MESSAGE,
     "lightning.fabric.utilities.exceptions.MisconfigurationException: No supported gpu backend found!": (
         "Lightning was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this "
         "torch is a CPU build"

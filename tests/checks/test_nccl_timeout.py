@@ -2,6 +2,9 @@
 
 MESSAGE = "a collective did not finish; mostly not every rank came to it"
 EXAMPLES = {
+    "frame #1: c10d::ProcessGroupNCCL::WorkNCCL::checkTimeout(std::optional<std::chrono::duration<long> >) + 0x1 (0x7f)": (
+        "a collective did not finish; mostly not every rank came to it"
+    ),
     "Whenever I evaluate on rank 0 alone the watchdog always times out": MESSAGE,
     "(Actor pid=28) Exception raised from checkTimeout at ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:618 (most recent call first):": (
         MESSAGE

@@ -2,6 +2,7 @@
 
 MESSAGE = "the model and the file have different keys, and no wrapper's prefix explains it"
 EXAMPLES = {
+    'ar", "stem.conv.bias", "stem.bn.weight", "stem.bn.bias", "he': MESSAGE,
     "RuntimeError: Error(s) in loading state_dict for DataParallel:": (
         "the file does not fit DataParallel: which keys or sizes differ stands below that line, and is not here"
     ),

@@ -22,6 +22,9 @@ FILE_HAS_ORIG_MOD = (
 )
 EITHER_HAS_MODULE = "KeyError: 'module.conv1.weight'"
 EXAMPLES = {
+    'ar", "module.stem.conv.bias", "module.stem.bn.weight", "module.stem.bn.bias", "mod': (
+        "keys have module. on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+    ),
     FILE_HAS_MODULE: MESSAGE,
     MODEL_HAS_MODULE: (
         "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "

@@ -23,6 +23,15 @@ def test_a_message_that_rich_broke_is_put_together():
     assert read(BOTTOM, "RuntimeError: Error(s):", key, '"b.weight".')[2:] == [key.rstrip() + ' "b.weight".']
 
 
+def test_a_loggers_line_below_a_box_is_no_part_of_the_message():
+    rows = [
+        BOTTOM,
+        "ValueError: the table holds no rows",
+        "ERROR:my.own.launcher.of.processes.api:failed (exitcode: 1)",
+    ]
+    assert read(*rows) == rows
+
+
 def test_what_fits_or_is_indented_begins_a_line_of_its_own():
     rows = [BOTTOM, "ValueError: bad rows:", "  3", "  4", "step 1 loss 0.5"]
     assert read(*rows) == rows

@@ -698,3 +698,24 @@ def test_a_programs_logger_says_that_it_is_done():
     assert explain(once + done).worst() in (None, Severity.NOTE)
     # A job's script says so whatever became of the training.
     assert explain(once + "Done.\n").worst() is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "below", ["", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n", "Retrying in 2s [Retry 1/5].\n"]
+)
+def test_the_last_that_a_program_says_of_an_exception_was_not_got_over(below):
+    text = f"loading\n[ERROR] fit - <class 'RuntimeError'> - CUDA error: an illegal memory access was encountered\n{below}"
+    assert explain(text).findings[0].severity is not Severity.NOTE
+    text += "step 1 loss 0.5\nstep 2 loss 0.4\nstep 3 loss 0.3\n"
+    assert explain(text).findings[0].severity is Severity.NOTE
+
+
+def test_the_source_that_ipython_shows_says_nothing_of_the_run():
+    text = (
+        "---> 12     raise Lost(address)\n     13 log.debug('Retrying the request')\n\n"
+        "MaxRetryError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: /a "
+        "(Caused by NewConnectionError('<Connection object at 0x7f>: Failed to establish a new connection: "
+        "[Errno 101] Network is unreachable'))\n"
+    )
+    report = explain(text)
+    assert (report.verdict.primary, report.worst()) == ("hub-unreachable", Severity.ERROR)
