@@ -63,15 +63,15 @@ SOMEBODY = (
 SAID_XID = (
     r"^(?!.*\b(?:check|grep|look|search|monitor|detect|watch|pars|support|handl|treat|skip|ignor|classif|document|feat)\w*\b)"
     r"(?!.*\b(?:no|any|never|without) (?:Xid|XID))(?:.*?\b(?:dmesg|journalctl|syslog|kernel log)\b.{0,80}?|.*?\b(?:got|get|gets|saw|see|seeing|hit|hits|getting|throws?"
-    r"|(?:died|dies|fail(?:s|ed)?|crash(?:es|ed)?) with)\b.{0,30}?"
-    r"|[^\w\n]{0,8}(?=[^\n]{1,120}?\b(?:on GPUs?|GPU[- ]?\d|times|once|twice|every|today|yesterday|last|since|daily|again)\b))"
+    r"|(?:died|dies|fail(?:s|ed)?|crash(?:es|ed)?) with)\b.{0,30}?)"
     r"\b(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
 )
-"""What people write of a number that the kernel's log has: ``dmesg shows Xid 31``, ``the node died with XID error: 48``,
-``- Xid 74 on GPU 2, twice``."""
+"""What people write of a number that the kernel's log has: ``dmesg shows Xid 31``, ``the node died with XID error: 48``."""
 
 LISTED_XID = r"^[^\w\n]{0,8}(?:Xid |XID |Xid:|XID:)(?:errors?|events?|code)?[ :#=]{0,3}"
 """An item of a list, up to the number: ``  - `Xid 48`: ...``. What the list is of, the lines above say."""
+XID_HAPPENED = r"\b[^\n]{0,80}? (?:on GPUs?|on the (?:node|card)|GPU[- ]?\d|\d{1,4} times|once|twice|every|today|yesterday|last|since|daily|again)\b"
+"""What stands behind the number in an item that says of itself that it happened: ``- Xid 74 on GPU 2, twice``."""
 TOLD_XIDS = (
     r"(?m:^(?![^\n]*\b(?:support|handl|document|feat|monitor|detect|classif|pars)\w*\b)[^\n]*?"
     r"(?:\b(?:dmesg|journalctl|syslog|kern\.log|kernel log)\b[^\n]{0,60}?\b(?:show(?:s|ed)?|ha[sd]|report(?:s|ed)?|log(?:s|ged)|contain(?:s|ed)?|full of|repeated)\b"

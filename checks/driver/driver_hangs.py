@@ -26,7 +26,7 @@ lists who waits in the kernel. `timeout 60 nvidia-smi -L` tells a slow driver fr
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, listed
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, listed
 from gpudoctor.facts import Cuda, Gpus, Torch
 
 LOOK = Fix(
@@ -55,7 +55,16 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where persistence mode is off, or CUDA itself answered in time",
     words_stand=True,
-    symptoms=[r"nvidia-container-cli: (?:detection|initialization) error: driver (?:rpc )?error: timed out"],
+    symptoms=[
+        r"nvidia-container-cli: (?:detection|initialization) error: driver (?:rpc )?error: timed out",
+        Symptom(  # as people put it
+            r"^(?!.*\b(?:[Ff]ix(?:ed|es)?|[Ss]olved|[Aa]void\w*|[Pp]revent\w*|no longer hangs?|if|until)\b).*\bnvidia-smi[`'\"]{0,3}(?: commands?| -\w+)?"
+            r"(?: (?:also|then|now|just|itself|always|even|often|simply|completely|command|will))*? "
+            r"(?:hangs?|hung|freezes|froze|never returns|blocks forever|is (?:stuck|hanging|frozen|unresponsive|not responding|blocked)|gets stuck|"
+            r"(?:does not|doesn't|did not|didn't|won't|will not|no longer) (?:respond|return|answer|finish|come back)s?)\b",
+            asked=True,
+        ),
+    ],
     message="the driver did not answer in time: no container with a GPU can be started, and what calls it hangs",
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
     fixes=[LEAVE_OUT, LOOK, PERSISTENCE, RESET, REBOOT],

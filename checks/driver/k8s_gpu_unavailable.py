@@ -30,7 +30,7 @@ many GPUs the node has and how many are taken; 0 of them is a matter of device p
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Kubernetes
 
 PLUGIN = Fix(
@@ -59,9 +59,24 @@ check = Check(
         r"Allocate failed due to (?!requested number).{0,120}(?P<resource>(?:nvidia|amd)\.com/[\w.-]*\w)",
         r"\bUnexpectedAdmissionError\b",
         r"No devices found\. Waiting indefinitely",  # NVIDIA's device plugin
+        # as people put it
+        (
+            r"\b(?:[Kk]ubernetes|[Kk](?:8|3)s|[Mm]icro[Kk]8s|[Mm]inikube|RKE2?|[Kk]ubelet|[Dd]evice[ -][Pp]lugin) "
+            r"(?:\w+ ){0,5}?(?:not|\w{2,5}n't|cannot|fails to|no longer) (?:detect|see|find|recogni[sz]e|show|discover)(?:s|ing|ed)? "
+            r"(?:\w+ ){0,4}?(?:GPU|gpu)"
+        ),
+        (
+            r"\bkubectl describe (?:nodes?|no)\b[^\n]{0,160} (?:not|\w{2,5}n't) (?:show|list|read|see|have|display) (?:\w+ ){0,4}?"
+            r"(?:GPU|gpu|nvidia\.com/gpu)"
+        ),
+        Symptom(
+            r"\b[Aa]llocatable (?:(?:nvidia\.com/)?gpu|GPU)s? (?:is|are|was|were|of|=|:) ?(?P<left>\d{1,3})[ ,][^\n]{0,60}?"
+            r"(?:total|capacity|of) (?:is |are |= ?|: ?)?\d",
+            unless=r"nvidia\.com/gpu:",
+        ),
     ],
     message="Kubernetes does not give the pod its GPUs[ (<resource>)][: <nodes> nodes could take it][: it asks for <asked>, "
-    "and <free> are free on the node]",
+    "and <free> are free on the node][: it calls <left> of a node's healthy]",
     follows=["gpu-fell-off-bus", "gpu-ecc-error", "gpu-xid", "fabric-manager-down"],
     fixes=[
         Fix("See what the scheduler says", "kubectl describe pod POD"),

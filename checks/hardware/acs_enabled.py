@@ -33,6 +33,10 @@ check = Check(
     symptoms=[
         # what NCCL's documentation greps for, without the devices; a whole listing says which bridges they are
         Symptom(r"\bACSCtl:\s+SrcValid\+ TransBlk", unless=r"\b(?:LnkSta|ACSCap|Kernel driver in use):"),
+        r"\bACSCtl:? SrcValid\+ (?:ReqRedir|CmpltRedir|UpstreamFwd)\+",  # shortened by whoever tells of it
+        Symptom(
+            r"^(?!.*\b(?:if|whether|check|see|make sure)\b).*\bACS (?:is|was) (?:still |also )?(?:enabled|on|active)\b"
+        ),
     ],
     message="PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor",
     fixes=[

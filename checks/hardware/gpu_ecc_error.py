@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
-from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS
+from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS, XID_HAPPENED
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
 SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)(?: GPU-\S{{1,40}})?\): {NUMBER}")
@@ -79,6 +79,7 @@ check = Check(
         rf"XidCriticalError: Xid={NUMBER}",
         rf"{SAID_XID}{NUMBER}",
         Symptom(rf"{LISTED_XID}{NUMBER}", near=TOLD_XIDS),
+        rf"{LISTED_XID}{NUMBER}{XID_HAPPENED}",
         rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {NUMBER}",
         r"\b(?:Row Remapper|Dynamic Page Retirement): (?:Fatal|Failed)|Row Remapper Error: ",
         r"\b(?P<retired>Row Remapper|Dynamic Page Retirement): New",

@@ -123,6 +123,10 @@ check = Check(
         ),
         # as people put it
         Symptom(
+            r"^(?!.*NVRM).*\b(?:RmInitAdapter|rm_init_adapter) failed",
+            unless=r"Cannot initialize GSP|GFW_BOOT|gsp_\w+\.bin|open kernel modules|fallen off the bus|NVRM:.{0,80}RmInitAdapter",
+        ),
+        Symptom(
             rf"(?P<counter>{COUNTERS})[^.;\n]{{0,40}}?\b{COUNTS} (?:me )?(?:only |just )?(?P<seen>{NUMBER})(?: {CARDS})?"
             rf"(?:,? (?:out )?of|,? instead of|,? rather than|, not)(?: the| my| our| all)?(?: the)? (?P<all>{NUMBER})\b",
             unless=HIDDEN,

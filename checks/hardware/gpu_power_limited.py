@@ -22,7 +22,7 @@ Where one GPU alone has a lower one, all ranks wait for it.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Gpu, Gpus, Pci
 
 LESS = 0.95
@@ -35,6 +35,15 @@ LEAVE_OUT = Fix(
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[
+        Symptom(
+            r"\b(?:getting|gets?|got|is|are|being|stays?|sits?) (?:power[- ]?|always )?(?:capped|limited|throttled|stuck) (?:at|to|by) "
+            r"(?:about |around |~)?(?P<watts>\d{2,3}) ?(?:W|[Ww]atts?)\b",
+            near=r"\b(?:GPU|gpu|card|nvidia-smi|V100|A100|H100|H200|RTX|NVIDIA)\b",
+            unless=r"nvidia-smi (?:-i \S{1,12} )?-pl\b|--power-limit",
+        ),
+    ],
+    message="a GPU may draw no more than <watts> W: where that is less than its default, it costs speed under load",
     fixes=[
         LEAVE_OUT,
         Fix("Give it its default again", "sudo nvidia-smi -i GPU -pl WATTS", Kind.ADMIN),
@@ -89,6 +98,7 @@ def _below_siblings(gpus: Gpus) -> Iterator[Finding]:
         for gpu in gpus.read
         if gpu.power_limit_watts
         and not gpu.power_limit_default_watts
+        and any(letter.isdigit() for letter in gpu.name)  # nvidia-smi's table cuts a name before its number
         and gpu.power_limit_watts < LESS * most[gpu.name]
     ]
     if low:

@@ -59,7 +59,7 @@ check = Check(
     severity=Severity.WARNING,
     symptoms=[
         rf"{REASON}\s{{0,60}}: Active",
-        rf"{REASON}.{{0,60}} (?:is|are) engaged",
+        rf"{REASON}(?! \().{{0,60}} (?:is|are) engaged",
         (
             r"clocks_(?:throttle|event)_reasons\.(?P<reason>hw_slowdown|hw_thermal_slowdown|hw_power_brake_slowdown|"
             r"sw_thermal_slowdown)\W{1,4}Active"

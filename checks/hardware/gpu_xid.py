@@ -41,7 +41,7 @@ from collections.abc import Iterator, Mapping
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
-from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS
+from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS, XID_HAPPENED
 
 # ECC, NVLink, the bus and a pending reset are other checks.
 OF_OTHERS = {48, 63, 64, 74, 79, 92, 94, 95, 136, 140, *range(144, 151), 154, 155, 171, 172}
@@ -127,6 +127,7 @@ check = Check(
         rf"XidCriticalError: Xid={OTHERS}(?P<xid>\d{{1,3}}) on",
         rf"{SAID_XID}{OTHERS}(?P<xid>[1-9]\d{{0,2}})\b",
         Symptom(rf"{LISTED_XID}{OTHERS}(?P<xid>[1-9]\d{{0,2}})\b", near=TOLD_XIDS),
+        rf"{LISTED_XID}{OTHERS}(?P<xid>[1-9]\d{{0,2}}){XID_HAPPENED}",
         rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {OTHERS}(?P<xid>[1-9]\d{{0,2}})\b",
     ],
     follows=[

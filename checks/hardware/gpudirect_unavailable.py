@@ -28,7 +28,7 @@ other way is there.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
 from gpudoctor.facts import (
     Driver,
     Gpus,
@@ -49,7 +49,9 @@ CONSUMER = ("GeForce", "TITAN")
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note on one machine with fewer than four GPUs",
+    otherwise="a note on one machine with fewer than four GPUs, and where NCCL alone says it",
+    symptoms=[r"GPU Direct RDMA Disabled for HCA \d+ '(?P<adapter>[\w.-]{1,40})'"],
+    message="NCCL finds no GPUDirect RDMA for <adapter>: traffic between nodes goes through the host's memory",
     fixes=[
         Fix(
             "See whether NCCL uses it: start with NCCL_DEBUG=INFO, and look whether the lines end in GDRDMA",
@@ -72,6 +74,13 @@ check = Check(
     ],
     no_reproduction="needs an InfiniBand adapter",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Note what NCCL says of every adapter of a machine without it, whether that costs anything or not."""
+    message = f"NCCL finds no GPUDirect RDMA for {sighting.groups['adapter']}: traffic between nodes goes through the host's memory"
+    yield check.found(message, severity=Severity.NOTE)
 
 
 @check.environment

@@ -29,7 +29,7 @@ was never plugged in, the second of a card or one of another network, is no faul
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, count
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import (
     Gpus,
     IbDevice,
@@ -62,10 +62,22 @@ CABLE = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where few ports are there to compare, a note where no GPU is known",
+    symptoms=[
+        r"\b[Pp]ort number \d{1,3} state is (?P<state>Down|Init|Armed)\b",  # perftest
+        Symptom(
+            r"\b(?:IB|Infini[Bb]and|RoCE|HCA|mlx[45]_\d{1,2}) (?:(?:port|NIC|nic|link|HCA|card|adapter)s? )?(?:status |state )?(?:is|are|was|were) "
+            r"(?:all |both |in (?:state )?)?[`'\"]?(?P<state>[Dd]own|DOWN)\b",
+            unless=r"\b(?:[Ii]f|[Ww]hen|[Ww]hether|[Ww]here|[Oo]nce|should|[Ss]pare|[Uu]nused|on purpose)\b[^.\n]{0,60}\b[Dd]own\b",
+        ),
+    ],
+    message="an InfiniBand or RoCE port is in state <state>: what should go over it goes the long way round, or not at all",
+    words_stand=True,
     fixes=[LOOK, LEAVE, CABLE],
     no_reproduction="needs an InfiniBand adapter",
 )
 MANY_GPUS = 4
+EXCERPT = "an adapter"
+"""What a text's port belongs to where the adapter's name was left out."""
 Ports = list[tuple[IbDevice, IbPort]]
 
 
@@ -122,6 +134,8 @@ def _severity(
     if not active:
         meant = spans and port.link_layer == "InfiniBand"
         looks = port.phys_state in ("Polling", "") or len(siblings) > 1  # ibv_devinfo does not tell
+        if not served and device.name == EXCERPT and port.link_layer != "Ethernet":
+            perhaps = Severity.NOTE  # somebody shows this one port, because it is down
         if not served and port.link_layer == "InfiniBand" and looks:
             # a text that shows no GPU, and an adapter that looks for its other end, or several that carry nothing
             perhaps = Severity.NOTE

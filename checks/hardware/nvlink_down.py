@@ -53,7 +53,7 @@ check = Check(
         Symptom(r"GPU (?P<gpu>\d+) has (?:all )?nvlinks inactive", unless=CARD),
         r"GPU (?P<gpu>\d+): [1-9]\d* inactive NVLinks",
         Symptom(r"GPU (?P<gpu>\d+)'s NvLink link (?P<link>\d+) is currently down", unless=CARD),
-        r"DCGM_FR_(?:NVLINK_DOWN|GPU_EXPECTED_NVLINKS_UP|NVSWITCH_NVLINK_DOWN)",
+        Symptom(r"DCGM_FR_(?:NVLINK_DOWN|GPU_EXPECTED_NVLINKS_UP|NVSWITCH_NVLINK_DOWN)", unless=CARD),
         r"knvlinkDiscoverPostRxDetLinks\w*: Getting peer\d+'s postRxDetLinkMask failed",
     ],
     message="NVLink is down[ (link <link>)][ on GPU <gpu>][ towards GPU <peer>]: GPUs talk over PCIe or not at all",

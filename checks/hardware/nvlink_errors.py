@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
-from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS
+from gpudoctor.wordings import LISTED_XID, SAID_XID, TOLD_XIDS, XID_HAPPENED
 
 XIDS = (74, 136, *range(144, 151), 155)
 # DCGM's health watch warns of the first recovery or replay; a link that repeated a handful of transfers in weeks is no
@@ -53,6 +53,7 @@ check = Check(
         rf"XidCriticalError: Xid={NUMBER}",
         rf"{SAID_XID}{NUMBER}",
         Symptom(rf"{LISTED_XID}{NUMBER}", near=TOLD_XIDS),
+        rf"{LISTED_XID}{NUMBER}{XID_HAPPENED}",
         rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {NUMBER}",
         rf"\bSXid \((?:PCI:)?(?P<address>[\w:.]+)\): (?P<sxid>\d+), Fatal\b{LINK}",
         r"detected NVSwitch fatal error (?P<sxid>\d+)(?:.{0,120}? port (?P<link>\d+))?",

@@ -28,7 +28,7 @@ LnkCap is what it can do, LnkSta what it does ("downgraded").
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Gpu, Gpus, Pci, PciDevice
 
 BUSY, FULLY_BUSY = 30, 80
@@ -43,6 +43,14 @@ SEE = Fix(
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note where the slot's lanes are not known, as in a pasted lspci or a virtual machine",
+    symptoms=[
+        Symptom(  # cut out of lspci -vv, without the device's own line
+            r"\bLnkSta:\s{1,8}Speed [\d.]{1,5} ?GT/s(?: \(\w+\))?, Width x(?P<width>[124]) \(downgraded\)",
+            near=r"(?i:nvidia|geforce|quadro|tesla|\brtx\b|\bgpu)",
+            unless=r"(?m:^[0-9a-f]{2,4}:[0-9a-f]{2}[:.][0-9a-f.]{1,4} \w)",
+        ),
+    ],
+    message="a PCIe link carries <width> of its lanes: what is copied between host and GPU is slow",
     fixes=[
         SEE,
         Fix(

@@ -28,10 +28,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, listed
-from gpudoctor.facts import Host, KernelLog, Process, Processes
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, listed
+from gpudoctor.facts import Host, KernelLog, Process, Processes, ProcessRows
 
 SEVERAL = 4
+PASTED = "the text"
 # Processes of a training and of the driver, as the kernel names them in "task python:4711 blocked for more than 120 seconds".
 OURS = re.compile(r"python[\d.]*|pt_\w+|torchrun|ray::.*|nvidia.*|nv[_-].*")
 DAY = 24 * 3600
@@ -48,6 +49,16 @@ INIT = Fix("In docker: start a first process that collects the dead", "docker ru
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note for dead processes that something may still collect",
+    symptoms=[
+        Symptom(
+            r"\bzombie process(?:es)?\b|\b(?:became|becomes?|turned into|are) (?:a )?zombies?\b",
+            near=r"\bnvidia-smi\b|\bGPU memory\b|\btraining process|\bDataLoader\b",
+            unless=r"\b(?:no|without any) zombie|nvtop|htop",
+            asked=True,
+        ),
+    ],
+    message="a process has ended and is still there: what it held, GPU memory and ports too, may stay taken",
+    machine=True,
     follows=["gpu-fell-off-bus", "storage-stalled"],
     fixes=[LOOK, OTHER, INIT, DRIVER, DRAIN],
     no_reproduction="needs a device that does not answer",
@@ -55,8 +66,13 @@ check = Check(
 
 
 @check.environment
-def environment(processes: Processes, host: Host | None, kernel_log: KernelLog | None) -> Iterator[Finding]:
+def environment(
+    processes: Processes | None, rows: ProcessRows | None, host: Host | None, kernel_log: KernelLog | None
+) -> Iterator[Finding]:
     """Python or NVIDIA's processes did not move between two looks, or the kernel says so; or they are dead and there."""
+    if processes is None:
+        yield from _of_text(rows, kernel_log, host)
+        return
     if processes.stuck:
         stuck = processes.stuck
         where = sorted({p.waits_in for p in stuck if p.waits_in})
@@ -84,6 +100,27 @@ def environment(processes: Processes, host: Host | None, kernel_log: KernelLog |
         lasting = siblings >= SEVERAL or any((p.threads or 1) > 1 or _launched(p) for p in dead)
         severity = Severity.WARNING if lasting else Severity.NOTE
         yield check.found(message, severity=severity, evidence=_lines(dead), fixes=[*fixes, _end(dead)])
+
+
+def _of_text(rows: ProcessRows | None, log: KernelLog | None, host: Host | None) -> Iterator[Finding]:
+    """Say what rows of ps and top show at one look: a process may have moved since."""
+    if rows is None and (log is None or log.source != PASTED):
+        raise CannotTell("the processes are not known")
+    yield from _told_by_kernel(log, host)
+    if rows is None:
+        return
+    if rows.stuck:
+        message = (
+            f"{_named(rows.stuck)} {'waits' if len(rows.stuck) == 1 else 'wait'} inside the kernel (state D): if it stays so, "
+            "a GPU, its driver or a disk does not answer, and nothing can end it"
+        )
+        yield check.found(message, severity=Severity.NOTE, fixes=[LOOK, OTHER, DRIVER, DRAIN])
+    if rows.zombies:
+        message = (
+            f"{_named(rows.zombies)} {'has' if len(rows.zombies) == 1 else 'have'} ended and {'is' if len(rows.zombies) == 1 else 'are'} "
+            "not collected: while threads of it hang in the driver, GPU memory and ports stay taken"
+        )
+        yield check.found(message, fixes=[LOOK, OTHER, DRIVER])
 
 
 def _told_by_kernel(log: KernelLog | None, host: Host | None) -> Iterator[Finding]:

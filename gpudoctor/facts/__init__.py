@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
     from gpudoctor.facts.peers import over_pcie, own_gpu
     from gpudoctor.facts.plugins import Plugins
+    from gpudoctor.facts.process_rows import ProcessRows
     from gpudoctor.facts.processes import Process, Processes, SharedSegment
     from gpudoctor.facts.proxies import Proxies, Proxy
     from gpudoctor.facts.python import Python
@@ -217,6 +218,7 @@ NAMES = {
     "pci": "AerErrors Bridge Pci PciDevice path_between",
     "peers": "over_pcie own_gpu",
     "plugins": "Plugins",
+    "process_rows": "ProcessRows",
     "processes": "Process Processes SharedSegment",
     "proxies": "Proxies Proxy",
     "python": "Python",

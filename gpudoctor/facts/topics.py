@@ -12,6 +12,7 @@ from gpudoctor.facts.kubernetes import Kubernetes
 from gpudoctor.facts.links import Links
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.nccl_start import NcclStart
+from gpudoctor.facts.process_rows import ProcessRows
 from gpudoctor.facts.ranks import Ranks
 from gpudoctor.facts.scaling import Scaling
 from gpudoctor.facts.slurm import Slurm
@@ -39,6 +40,7 @@ PASTED: dict[str, type[Struct]] = {
     "kubernetes": Kubernetes,
     "extensions": Extensions,
     "links": Links,
+    "process_rows": ProcessRows,
 }
 """Topics that are read of other tools' output alone."""
 

@@ -78,7 +78,7 @@ def read(lines: Iterable[str]) -> Infiniband | None:
             port = adapter.port(match["number"] or match["of_hca"])
         elif match := _FIELD.match(line):
             _value(adapter, port, match["name"].lower().replace("_", " "), match["value"].strip())
-    if not found and {"state", "phys_state", "link_layer"} <= unnamed.port("1").keys():
+    if not found and {"state", "phys_state"} <= unnamed.port("1").keys():
         found["an adapter"] = unnamed
     if not found:
         return Infiniband() if none else None

@@ -10,11 +10,18 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 EXAMPLES = {
+    "Both root ports print ACSCtl: SrcValid+ ReqRedir+ CmpltRedir+ here.": (
+        "PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor"
+    ),
+    "On this host ACS is still enabled, says the vendor.": (
+        "PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor"
+    ),
     "                ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-": (
         "PCIe access control (ACS) is on for bridges of this machine: copies between GPUs may go through the processor"
     ),
 }
 NOT_THIS = [
+    "Check whether ACS is enabled on the bridges.",
     "                ACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-",
     "ACSCap: SrcValid+ TransBlk+ ReqRedir+\nACSCtl: SrcValid+ TransBlk- ReqRedir-",
     "verified that there is no SrcValid+ in lspci's output",

@@ -12,10 +12,15 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("driver-hangs")
 MESSAGE = "the driver did not answer in time: no container with a GPU can be started, and what calls it hangs"
 EXAMPLES = {
+    "After a kill `nvidia-smi` never returns on that node.": MESSAGE,
+    "the nvidia-smi command does not respond any more": MESSAGE,
     "nvidia-container-cli: detection error: driver error: timed out: unknown": MESSAGE,
     'stderr: \\"nvidia-container-cli: initialization error: driver rpc error: timed out\\n\\"': MESSAGE,
 }
-NOT_THIS = ["nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown."]
+NOT_THIS = [
+    "With persistence mode nvidia-smi no longer hangs, that fixed it.",
+    "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
+]
 HANGING = Cuda(library="/usr/lib/libcuda.so.1", stage="cuInit", interrupted="no answer in 10 s")
 TORCH = Torch(imported=True, stage="torch.cuda.is_available()", interrupted="no answer in 13 s")
 

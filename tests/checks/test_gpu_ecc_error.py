@@ -13,6 +13,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-ecc-error")
 MESSAGE = "the GPU's memory is failing; results computed on it cannot be trusted"
 EXAMPLES = {
+    "- XID 48 (DBE), once since Monday": "Xid 48 of the GPU: two bits of its memory flipped at once: the program was ended",
     "The kernel log has Xid errors of this node:\n  - `Xid 48`: on a card\n": (
         "Xid 48 of the GPU: two bits of its memory flipped at once: the program was ended"
     ),

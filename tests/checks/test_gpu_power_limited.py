@@ -7,6 +7,12 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "One V100 of this node is capped at 150 W, the others are not.": (
+        "a GPU may draw no more than 150 W: where that is less than its default, it costs speed under load"
+    ),
+}
+NOT_THIS = ["nvidia-smi -pl 250: the card is limited to 250 W now", "it draws 150 W of 300 W"]
 CHECK = Registry().check("gpu-power-limited")
 
 
@@ -57,3 +63,10 @@ def test_others_of_the_model_have_more_where_the_default_is_not_told():
     assert "GPU 0: the power limit is 400 W, and 700 W of others of the same model" in findings[0].message
     alike = [Gpu(index=n, name="NVIDIA H100 80GB HBM3", power_limit_watts=400.0) for n in range(2)]
     assert run(*alike)[1] == []
+
+
+def test_names_that_the_table_cut_are_of_no_model():
+    cards = [
+        Gpu(index=n, name="NVIDIA GeForce", power_limit_watts=watts) for n, watts in enumerate((370, 300))
+    ]
+    assert run(*cards)[1] == []

@@ -25,6 +25,9 @@ DESKTOP = "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, er
 UNKNOWN_XID = "NVRM: Xid (PCI:0000:01:00): 99"
 KUBERNETES = "XidCriticalError: Xid=62 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy."
 EXAMPLES = {
+    "- Xid 31 on GPU 2, three of them": (
+        "Xid 31: a kernel or a copy used an address that is not mapped; this blames the program, not the GPU"
+    ),
     "The kernel log has Xid errors of this node:\n  - `Xid 31`: some job\n": (
         "Xid 31: a kernel or a copy used an address that is not mapped; this blames the program, not the GPU"
     ),

@@ -9,6 +9,12 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "NET/IB : GPU Direct RDMA Disabled for HCA 2 'mlx5_2'": (
+        "NCCL finds no GPUDirect RDMA for mlx5_2: traffic between nodes goes through the host's memory"
+    ),
+}
+NOT_THIS = ["node1:7:9 [0] NCCL INFO NET/IB : GPU Direct RDMA Enabled for HCA 2 'mlx5_2'"]
 CHECK = Registry().check("gpudirect-unavailable")
 EIGHT = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])
 CLOSED = Driver(version="550.54.15", description="NVIDIA UNIX x86_64 Kernel Module  550.54.15  Release Build")

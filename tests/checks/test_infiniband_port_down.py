@@ -9,6 +9,18 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
+MESSAGE = (
+    "an InfiniBand or RoCE port is in state {}: what should go over it goes the long way round, or not at all"
+)
+EXAMPLES = {
+    " Port number 1 state is Down": MESSAGE.format("Down"),
+    "On that node two of the IB ports are down since the move.": MESSAGE.format("down"),
+}
+NOT_THIS = [
+    " Port number 1 state is Active",
+    "the IB port is up",
+    "If the IB ports are down, NCCL takes TCP.",
+]
 CHECK = Registry().check("infiniband-port-down")
 EIGHT = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])
 DOWN = {"state": "DOWN", "phys_state": "Polling", "rate_gbps": 10}

@@ -10,6 +10,9 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "Kubernetes does not give the pod its GPUs"
 EXAMPLES = {
+    "Our k3s does not detect the GPU of the second worker.": MESSAGE,
+    "`kubectl describe node worker-2` doesn't show any GPUs.": MESSAGE,
+    "On one node allocatable GPUs are 5, while the total is 8.": f"{MESSAGE}: it calls 5 of a node's healthy",
     "I1212 10:00:00.000000       1 main.go:154] No devices found. Waiting indefinitely.": MESSAGE,
     "0/8 nodes are available: 2 node(s) had untolerated taint {dedicated: x}, 6 Insufficient nvidia.com/gpu. preemption: no": (
         MESSAGE + " (nvidia.com/gpu): 0/8 nodes could take it"
@@ -32,6 +35,7 @@ EXAMPLES = {
     "train-3   0/1     UnexpectedAdmissionError   0          4s": MESSAGE,
 }
 NOT_THIS = [
+    "kubectl describe node shows all eight GPUs",
     "0/3 nodes are available: 3 Insufficient cpu.",
     "nvidia.com/gpu: 8",
     "exceeded quota: team-a, requested: pods=1, used: pods=10, limited: pods=10",

@@ -23,6 +23,7 @@ XID_145 = (
 SXID = "nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 CRC = "\t Link 0: CRC Errors: 40"
 EXAMPLES = {
+    "* Xid 74: 12 times": "NVLink lost data (Xid 74): the GPUs on it cannot go on",
     "The kernel log has Xid errors of this node:\n  - `Xid 74`: on a card\n": (
         "NVLink lost data (Xid 74): the GPUs on it cannot go on"
     ),

@@ -10,6 +10,15 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "The RTX 3090 is slow:\n\t\tLnkSta:\tSpeed 8GT/s, Width x4 (downgraded)\n": (
+        "a PCIe link carries 4 of its lanes: what is copied between host and GPU is slow"
+    ),
+}
+NOT_THIS = [
+    "The RTX 3090 idles:\n\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x16\n",
+    "00:1c.0 PCI bridge: Intel\n\t\tLnkSta:\tSpeed 8GT/s, Width x1 (downgraded)\nNVIDIA RTX 3090\n",
+]
 CHECK = Registry().check("pcie-link-degraded")
 
 

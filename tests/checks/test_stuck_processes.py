@@ -2,18 +2,35 @@
 
 import pytest
 
-from gpudoctor.facts import Host, KernelEvent, KernelLog, Process, Processes
+from gpudoctor.facts import Host, KernelEvent, KernelLog, Process, Processes, ProcessRows
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "The rank became a zombie process and GPU memory is not given back.": (
+        "a process has ended and is still there: what it held, GPU memory and ports too, may stay taken"
+    ),
+}
+NOT_THIS = [
+    "There is no zombie process, and GPU memory is free.",
+    "nvtop shows a zombie process that nvidia-smi leaves out",
+]
 CHECK = Registry().check("stuck-processes")
 
 
 def run(**facts):
     return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_rows_of_a_text():
+    stuck, dead = Process(pid=7, name="python", state="D"), Process(pid=9, name="train.py", state="Z")
+    _, [waits, ended] = run(process_rows=ProcessRows(stuck=[stuck], zombies=[dead]))
+    assert (waits.severity, ended.severity) == (Severity.NOTE, Severity.WARNING)
+    assert waits.message.startswith("python (pid 7) waits inside the kernel (state D): if it stays so")
+    assert ended.message.startswith("train.py (pid 9) has ended and is not collected")
 
 
 def test_stuck_in_the_kernel():
