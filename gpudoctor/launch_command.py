@@ -13,6 +13,8 @@ from gpudoctor.patterns import late_pattern
 TORCHRUN = late_pattern(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
 KEEPING = {"--log-dir", "--redirects", "--tee"}
 """Options that keep each rank's output."""
+SUMMARY = "torchrun's summary"
+"""What a fix names that is of use under torchrun and what is built on it."""
 SLURMS = late_pattern(r"(?:sacct|sbatch|srun|scontrol|squeue|salloc) |export .{0,200}\$SLURM_")
 """A command that Slurm alone knows."""
 PLAIN = late_pattern(r"\b(?P<begin>python )train\.py\b|(?<=')\[t\]rain\.py\b")
@@ -65,9 +67,12 @@ def fitted(fixes: Iterable[Fix], launched: Launched) -> list[Fix]:
     """Return fixes whose commands start the ranks as they were started.
 
     A command about torchrun itself, such as its rendezvous, stays what it is. Around a script that starts its ranks
-    itself torchrun hangs: what tells of it is left out there, unless it says what to do about mp.spawn.
+    itself torchrun hangs: what tells of it is left out there, unless it says what to do about mp.spawn. What another
+    launcher starts has no summary of torchrun's.
     """
     fixes = list(fixes)
+    if launched.launcher in (Launcher.PYTHON, Launcher.SRUN):
+        fixes = [fix for fix in fixes if SUMMARY not in fix.summary] or fixes
     if launched.launcher is Launcher.PYTHON:
         fixes = [fix for fix in fixes if not _names_torchrun(fix) or "mp.spawn" in fix.summary] or fixes
     return [_fitted(fix, launched) if fix.kind is Kind.COMMAND else fix for fix in fixes]

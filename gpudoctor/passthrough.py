@@ -12,15 +12,13 @@ import subprocess
 import termios
 import time
 import tty
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gpudoctor.output_tail import Tail
 from gpudoctor.process_memory import largest_child, oom_kills
 
-KEPT = 8 << 20
-"""Bytes of output that are kept: the end, where the error is."""
 BLOCK = 64 << 10
 LINGER = 1.0
 """Seconds that a finished command's output is waited for: what it left running may hold its pipes for ever."""
@@ -56,26 +54,10 @@ class Ended(NamedTuple):
     """How many processes the kernel killed on this machine, while it ran, because memory had run out."""
     largest_bytes: int | None = None
     """The most memory that it, or one of the processes that it waited for, held."""
-
-
-class Tail:
-    """The last bytes of a stream."""
-
-    def __init__(self, most: int = KEPT) -> None:
-        self.most = most
-        self.blocks: deque[bytes] = deque()
-        self.size = 0
-
-    def add(self, block: bytes) -> None:
-        """Append a block and forget what is too old."""
-        self.blocks.append(block)
-        self.size += len(block)
-        while self.size - len(self.blocks[0]) >= self.most:
-            self.size -= len(self.blocks.popleft())
-
-    def bytes(self) -> bytes:
-        """Return what is kept."""
-        return b"".join(self.blocks)[-self.most :]
+    silent: float | None = None
+    """For how many seconds it had printed nothing when it was asked to end; ``None`` where nobody did."""
+    longest_silence: float = 0.0
+    """The longest time before that, in seconds, in which it printed nothing."""
 
 
 @dataclass
@@ -141,7 +123,7 @@ def run_command(command: list[str]) -> Ended:
         finally:
             for end in set(ends.values()):
                 os.close(end)
-        with _signals(process, channels) as received:
+        with _signals(process, channels, tail) as received:
             _copy(process, channels, tail)
             code = process.wait()
     return Ended(
@@ -154,6 +136,8 @@ def run_command(command: list[str]) -> Ended:
         code == -signal.SIGKILL,
         None if kills is None else max(0, (oom_kills() or 0) - kills),
         largest_child(),
+        tail.silent,
+        tail.longest,
     )
 
 
@@ -248,15 +232,20 @@ def _write(target: int, block: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> Iterator[set[int]]:
+def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Tail) -> Iterator[set[int]]:
     """Pass signals on to the command while it runs; a terminal's own Ctrl-C reaches it anyway.
 
     Yields the numbers of those that came.
     """
     received: set[int] = set()
 
-    def hand_on(number: int, _: object) -> None:
+    def note(number: int) -> None:
         received.add(number)
+        if number in ASKING:
+            tail.asked()
+
+    def hand_on(number: int, _: object) -> None:
+        note(number)
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
 
@@ -267,7 +256,7 @@ def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> It
         hand_on(number, None)
 
     def interrupted(number: int, _: object) -> None:
-        received.add(number)
+        note(number)
         if not foreground:
             hand_on(number, None)
 

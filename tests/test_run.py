@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from gpudoctor.passthrough import Tail, run_command
+from gpudoctor.output_tail import Tail
+from gpudoctor.passthrough import run_command
 from gpudoctor.process_memory import oom_kills
 
 RUN = [sys.executable, "-m", "gpudoctor", "run"]

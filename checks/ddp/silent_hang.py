@@ -104,14 +104,20 @@ SAID = {
     "bar": "the log ends before the first step: the bar stands at 0 %",
     "threads": "XLA waits where its devices meet, and not all of them come",
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
+    "silent": "it <silent>: it may have stood still",
 }
 """By the group of a symptom: where the log stops."""
-ONLY_ENDS = {"setup": Severity.NOTE, "begun": Severity.WARNING, "bar": Severity.NOTE}
+ONLY_ENDS = {
+    "setup": Severity.NOTE,
+    "begun": Severity.WARNING,
+    "bar": Severity.NOTE,
+    "silent": Severity.WARNING,
+}
 """Where nothing but the log's end shows it: whoever showed the beginning of a training cut it there himself."""
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note, where a log only ends in NCCL's setup or before the first step, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait",
+    otherwise="a note, where a log only ends in NCCL's setup or before the first step, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait, or where a command that was ended had long been silent",
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
@@ -150,6 +156,7 @@ check = Check(
         Symptom(
             r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=rf"{WAITED}|{PRESSED}", unless=STEPS
         ),
+        r"(?P<silent>had printed nothing for [\d,]+ s when it was ended)",  # gpudoctor run
         # somebody who asks for help says so
         Symptom(HANGS, asked=True),
         Symptom(
@@ -243,6 +250,7 @@ def environment(launch: Launch, host: Host) -> Iterator[Finding]:
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Set the processes side by side: who waits, and who stands elsewhere; without them, say where it stopped."""
     told = next((SAID[name] for name in SAID if name in sighting.groups), "")
+    told = told.replace("<silent>", sighting.groups.get("silent", ""))
     if "said" in sighting.groups and not somebody(sighting):
         return
     if told or not HEAD.search(sighting.around):

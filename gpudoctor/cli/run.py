@@ -82,6 +82,8 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
         killed=ended.killed,
         oom_kills=ended.oom_kills,
         largest_bytes=ended.largest_bytes,
+        silent=None if ended.silent is None else round(ended.silent, 3),
+        longest_silence=round(ended.longest_silence, 3),
     )
     output_text = ended.output.decode("utf-8", "replace")
     report = explain_run(run, output_text, registry, scripts_of(arguments))

@@ -85,6 +85,10 @@ class Run(Struct, frozen=True, kw_only=True):
     """How many processes the kernel killed on this machine, while it ran, because memory had run out."""
     largest_bytes: int | None = None
     """The most memory that one of its processes held."""
+    silent: float | None = None
+    """For how many seconds it had printed nothing when it was asked to end; ``None`` where nobody did."""
+    longest_silence: float = 0.0
+    """The longest time before that, in seconds, in which it printed nothing."""
 
 
 class Silence(Struct, frozen=True, kw_only=True):

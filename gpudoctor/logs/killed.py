@@ -8,6 +8,10 @@ from gpudoctor.logs.lines import Line, read_lines
 from gpudoctor.patterns import late_pattern
 from gpudoctor.text import byte_size
 
+SILENT = 30.0
+"""Seconds without a word that are worth telling of a command that was ended from outside."""
+LONGER = 3
+"""How many times as long as ever before: what prints every ten minutes does not stand still after eleven."""
 LAST = 12
 """Lines at the end in which a shell says how the command ended."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
@@ -17,9 +21,14 @@ LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8
 def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
     """Return a line, in the words of a launcher, that says which signal ended a command; none where none did.
 
+    Of one that was ended from outside it says that it had long been silent, where it had.
+
     None, too, where a shell said last of all that a time limit's own signal did, or where somebody killed it.
     """
     number = run.exit_code - 128
+    if run.silent is not None and run.silent >= max(SILENT, LONGER * run.longest_silence):
+        said = f"{run.name} had printed nothing for {run.silent:,.0f} s when it was ended"
+        return read_lines([(0, said)], "exit status")
     if run.interrupted or number not in set(signal.Signals) or killed_by_somebody(run):
         return []
     if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):

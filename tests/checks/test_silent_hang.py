@@ -135,6 +135,9 @@ EXAMPLES = {
     '  File "/v/torch/multiprocessing/spawn.py", line 9, in join\n    ready = wait(handles)\n^CKeyboardInterrupt': (
         "it was ended by Ctrl-C while it waited, and had printed no step"
     ),
+    "python had printed nothing for 95 s when it was ended": (
+        "it had printed nothing for 95 s when it was ended: it may have stood still"
+    ),
     "On two nodes the script hangs and I see no error.": PERSON,
     "It is just stuck at init_process_group": PERSON,
     "after loading the model the training gets stuck.": PERSON,

@@ -180,6 +180,18 @@ def test_what_the_kernel_counted_tells_whether_a_command_was_killed_for_memory()
     assert explain_run(replace(run, killed=False), "").verdict.primary == "host-oom-killed"
 
 
+@pytest.mark.parametrize(
+    ("silent", "longest", "told"), [(95.0, 4.0, True), (20.0, 1.0, False), (95.0, 60.0, False)]
+)
+def test_a_command_that_was_ended_after_a_long_silence_may_have_stood_still(silent, longest, told):
+    run = Run(
+        name="python", exit_code=130, seconds=120.0, interrupted=True, silent=silent, longest_silence=longest
+    )
+    report = explain_run(run, TRAINED)
+    assert [f.id for f in report.findings] == (["silent-hang"] if told else [])
+    assert report.worst() is (Severity.WARNING if told else None)
+
+
 def test_a_command_that_somebody_interrupted_has_not_failed():
     report = explain_run(Run(name="python", exit_code=130, seconds=2.0, interrupted=True), TRAINED)
     assert report.findings == []

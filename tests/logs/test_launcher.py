@@ -134,3 +134,9 @@ def test_the_script_is_named_where_no_launcher_is():
 def test_slurms_commands_are_for_logs_of_slurm(text, shown):
     report = explain(f"{text}DataLoader worker (pid 77) is killed by signal: Killed.\n")
     assert any((fix.command or "").startswith("sacct") for fix in report.findings[0].fixes) is shown
+
+
+def test_what_torchrun_sums_up_is_no_matter_where_another_launcher_started_the_ranks():
+    record, other = Fix("Let it stand in torchrun's summary", "@record", Kind.EDIT), Fix("x", ALL)
+    for launcher, known in ((Launcher.PYTHON, 1), (Launcher.SRUN, 1), (Launcher.ACCELERATE, 2), (None, 2)):
+        assert len(fitted([record, other], Launched(launcher, "fit.py"))) == known

@@ -1,0 +1,39 @@
+"""The last part of what a command prints, and for how long it printed nothing."""
+
+import time
+from collections import deque
+
+KEPT = 8 << 20
+"""Bytes of output that are kept: the end, where the error is."""
+
+
+class Tail:
+    """The last bytes of a stream."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self.most = most
+        self.heard = time.monotonic()
+        self.longest = 0.0
+        """The longest time between two blocks."""
+        self.silent: float | None = None
+        self.blocks: deque[bytes] = deque()
+        self.size = 0
+
+    def add(self, block: bytes) -> None:
+        """Append a block and forget what is too old."""
+        self.blocks.append(block)
+        self.size += len(block)
+        if block and self.silent is None:
+            now = time.monotonic()
+            self.longest, self.heard = max(self.longest, now - self.heard), now
+        while self.size - len(self.blocks[0]) >= self.most:
+            self.size -= len(self.blocks.popleft())
+
+    def asked(self) -> None:
+        """Note for how long nothing had come when somebody first asked the command to end."""
+        if self.silent is None:
+            self.silent = time.monotonic() - self.heard
+
+    def bytes(self) -> bytes:
+        """Return what is kept."""
+        return b"".join(self.blocks)[-self.most :]
