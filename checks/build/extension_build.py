@@ -60,6 +60,8 @@ check = Check(
         r"\bcpp_extension\.py(?:\", line \d+,)? in _run_ninja_build\b",
         r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
         r"^FAILED: \S{1,200}\.o\b",  # ninja's, above the command of the compiler
+        # built once, and gone; or a build that another process had begun
+        r"torch_extensions/\S{1,200}/(?P<extension>[\w.-]+)\.so: cannot open shared object file",
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
         Symptom(
             r"cannot find -l(?P<library>\w+)",

@@ -100,6 +100,16 @@ check = Check(
         r"\bThe actor is dead because its (?:worker process|owner|node) has died",
         r"\bThe actor died unexpectedly before finishing this task",
         r"\bA worker died or was killed while executing a task",
+        r"\bFailed to connect to GCS within \d+ seconds\. GCS may have been killed",
+        r"has been marked dead because the detector has missed too many heartbeats",
+        # JAX's service, of another process
+        r"heartbeat timeout\. This indicates that the remote task has failed",
+        r"This most likely indicates that another task died",
+        # engines, of the processes that they had started
+        r"there are other ranks that didn't finish loading",
+        r"Received sigquit from a child proces",
+        r"Engine core initialization failed\. See root cause above",
+        r"initialization failed due to an exception in a background process",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
         Symptom(
             r"sigkill_handler\] Killing subprocess \d+",

@@ -45,7 +45,7 @@ check = Check(
         ),
         Symptom(r"(?P<reason>Host key verification failed)", unless=GIT),
         r"(?P<reason>REMOTE HOST IDENTIFICATION HAS CHANGED)",
-        r"(?P<reason>There are not enough slots available in the system)",
+        r"(?P<slots>There are not enough slots available in the system)",
         r"(?:ORTE|PRTE|PRRTE) was (?P<reason>unable to reliably start one or more daemons)",
         r"(?P<reason>\b(?:orted|prted|hydra_pmi_proxy): (?:command )?not found)",
         r"(?P<reason>launcher '\w+' not installed)",
@@ -54,7 +54,7 @@ check = Check(
         r"Command 'ssh .{1,200}(?P<reason>returned non-zero exit status 255)",
         r"but host=\S{1,100} was (?P<reason>not reachable via ssh)",
     ],
-    message="the launcher could not start its processes on another node: <reason>",
+    message="the launcher could not start its processes[ on another node: <reason>][: <slots>]",
     follows=["hostname-resolution", "rendezvous-unreachable", "thread-limit"],
     fixes=[
         Fix(

@@ -46,7 +46,11 @@ check = Check(
         r"You set .?devices=(?P<asked>\d+).? in Lightning, but the number of tasks per node configured in SLURM .?--ntasks-per-node=(?P<given>\d+)",
         r"You set .?num_nodes=(?P<asked>\d+).? in Lightning, but the number of nodes configured in SLURM .?--nodes=(?P<given>\d+)",
         r"You set .?--ntasks=(?P<given>\d+).? in your SLURM bash script, but this variable is not supported",
-        r"You requested (?P<asked>\d+) GPUs but launched (?P<given>\d+) slurm tasks",
+        # where Lightning then starts them itself, nothing is amiss
+        Symptom(
+            r"You requested (?P<asked>\d+) GPUs but launched (?P<given>\d+) slurm tasks",
+            unless=r"We will launch \d+ processes for you",
+        ),
         Symptom(
             r"can't honor --ntasks-per-node set to (?P<asked>\d+) which doesn't match the requested tasks (?P<given>\d+)",
             near=WAITING,

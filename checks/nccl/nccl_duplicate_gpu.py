@@ -38,6 +38,10 @@ check = Check(
             r"Duplicate GPU detected ?(?:: rank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+))?",
             unless=MIG_SLICE,
         ),
+        Symptom(
+            r"\brank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+)",
+            unless=MIG_SLICE,
+        ),
         Symptom(r"Multiple Ranks are using the same GPU/Partition", unless=MIG_SLICE),  # NCCL 2.30
         r"communicator has multiple ranks using the same NVML device",
         # torch's own warning of it, before NCCL fails

@@ -41,6 +41,10 @@ check = Check(
     severity=Severity.ERROR,
     secondary=True,
     symptoms=[
+        Symptom(
+            rf"{HEAD}{ERROR}",
+            near=rf"{HEAD}{ERROR}[\s\S]{{0,500}}?\nLast error:\s{{1,4}}(?P<said>(?:Cuda|HIP) failure \d+ '[^'\n]{{1,80}}')",
+        ),
         rf"{HEAD}{ERROR}",
         r"(?:RuntimeError|DistBackendError): NCCL error in: \S{0,200}$",  # cut off
         rf"\bNCCL: {ERROR}",
@@ -60,7 +64,7 @@ check = Check(
         r"\[enforce fail at .{0,200}\bncclSuccess\. [1-9] vs 0",  # Caffe2
         rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
     ],
-    message="NCCL failed[ with '<error>'], and this line does not say of what",
+    message="NCCL failed[ with '<error>'], and this line does not say of what[; its last error: <said>]",
     fixes=[
         Fix(
             "Run once more and let NCCL say what it is",

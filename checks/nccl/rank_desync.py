@@ -119,12 +119,14 @@ check = Check(
         # a process group that some ranks alone make; the first one, 0 or 1, is rendezvous-incomplete
         (
             r"Timed out initializing process group in store based barrier on rank:? (?P<waiting>\d+), "
-            r"for key: store_based_barrier_key:(?![01] |default_pg)"
+            r"for key: store_based_barrier_key:(?![01]\b|default_pg)"
         ),
         (
             r"Timed out waiting on barrier on rank (?P<waiting>\d+), for key prefix: "
             r".{0,160}missing_ranks=\[(?P<missing>\d[\d, ]*)"
         ),
+        # a barrier of a program's own in JAX's service
+        r"Barrier timed out\. (?:Barrier_id|Id): (?!PjRT_Client_Connect|\[Init\])\S{1,200}\. ",
         # fairseq, whose ranks pickle what they gather
         r"all_gather_list requires all workers to enter the function together",
         Symptom(r"UnpicklingError: ", near=r"in all_gather_list\b"),

@@ -48,6 +48,12 @@ LONGER = Fix(
     'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
     Kind.EDIT,
 )
+JAX = Fix(
+    "Start all processes, with one address that they reach, and let the first ones wait longer",
+    'jax.distributed.initialize("NODE:1234", num_processes=N, process_id=RANK, initialization_timeout=1800)',
+    Kind.EDIT,
+    source="https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -87,6 +93,13 @@ check = Check(
             unless=r"exit.?barrier",
         ),
         r"Timed out waiting for .{1,80}Please check connectivity between servers",  # Horovod
+        # JAX's service: a barrier of its own in front of everything else
+        r"Barrier timed out\. (?:Barrier_id|Id): (?P<jax>PjRT_Client_Connect|\[Init\]Wait_for_all_tasks_to_register)",
+        r"(?P<jax>cluster registration failed)\. This may be due to",
+        Symptom(
+            r"CoordinationService/(?P<jax>RegisterTask)\b",
+            near=r"DEADLINE_EXCEEDED|Deadline Exceeded",
+        ),
         # Lightning counts who came, and says when all are there
         Symptom(
             r"[Ii]nitializing (?:distributed|ddp): GLOBAL_RANK: \d+, MEMBER: (?P<member>\d+)/(?P<members>\d+)\s*$",
@@ -139,6 +152,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "members" in groups:
         yield from missing_members(groups, sighting.around)
         return
+    if "jax" in groups:
+        yield check.found(
+            "not every process came to JAX's coordination service in time, or it cannot be reached",
+            fixes=[JAX],
+        )
+        return
     if "waits" in groups:
         yield check.found("the log ends while this process waits for the others to come to the rendezvous")
         return
@@ -155,8 +174,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = (
             f"a rank waited{waited} for {groups['key']}, which another rank should have written and did not"
         )
+    elif "RendezvousClosed" in sighting.line:
+        message = "the rendezvous had been closed when this node came to it: another node's launcher had ended, and its output says why"
     else:
-        message = "not all nodes came to the rendezvous before it was closed"
+        message = "not all nodes came to the rendezvous before its time was over"
     by_spawn = "multiprocessing/spawn.py" in sighting.around or SPAWNED in sighting.around
     yield check.found(message, fixes=[SPAWN, LONGER] if by_spawn else None)
 

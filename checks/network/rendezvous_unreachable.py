@@ -124,6 +124,8 @@ check = Check(
         # launchers that start the other nodes by ssh
         r"ssh: connect to host (?P<host>[\w.:%-]+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",
         r"etcd\.EtcdConnectionFailed",
+        # Ray's head, where a node or a program looks for it
+        r"(?:Failed|Unable) to connect to GCS at (?:address )?(?P<host>[\w.-]{0,100}):(?P<port>\d+)",
     ],
     message=(
         "this process could not connect[ to <host>][ port <port>][ within <ms> ms][ within <seconds> "

@@ -13,7 +13,7 @@ CODES = (
 """A launcher's list of how all its processes ended, one of them at least with a failure."""
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:[Cc]ode|[Ss]tatus)\b\W{0,4}(?!0\b)-?\d+|"
-    rf"{CODES}|"
+    rf"{CODES}|\b[Rr]eturn[ _-]?[Cc]ode\b(?: (?:is|was))?\W{{0,4}}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
     r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from gpudoctor.logs.foreign_lines import SETUP
-from gpudoctor.logs.line_kinds import FINISHED, is_last_step, is_result
+from gpudoctor.logs.line_kinds import FINISHED, REPORTED, is_last_step, is_result
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.notebooks import ARROW, NUMBERED
-from gpudoctor.logs.recurrence import DIGITS
+from gpudoctor.logs.recurrence import DIGITS, shapes
 from gpudoctor.logs.tracebacks import CUT_FRAME, LATE
+from gpudoctor.logs.wrapping import cut_pieces
 from gpudoctor.patterns import late_pattern
 
 STACK_OF_C10 = late_pattern(r"^frame #\d+: |^@ +0x[0-9a-f]{6,} ")
@@ -127,3 +128,21 @@ def begun_traceback(lines: Sequence[Line]) -> bool:
 def _most_telling(lines: Sequence[Line]) -> Line:
     calls = [line for line in lines if STACK_OF_C10.match(line.text)]
     return next((line for line in calls if TELLING_CALL.search(line.text)), calls[0])
+
+
+def cut_report(lines: Sequence[Line], last: Line) -> Line | None:
+    """Return the whole line, where the last one is the rest of one that reports an error and that a terminal cut.
+
+    Rows that say the same of something else each are as wide as each other of themselves, and those that are filled up
+    with blanks.
+    """
+    whole = next((joined for at, joined in cut_pieces(lines).items() if lines[at] is last), None)
+    if whole is None:
+        return None
+    head = lines[whole.place]
+    alike = not shapes([head.text]).isdisjoint(shapes([last.text])) or head.full.endswith("  ")
+    return (
+        None
+        if alike or not (REPORTED.search(head.text, 0, 400) or REPORTED.search(head.full, 0, 400))
+        else whole.line
+    )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gpudoctor.facts import Run
 from gpudoctor.logs.command_ends import STATUS
-from gpudoctor.logs.cut_off import begun_traceback, failing_test, source_alone, stack_alone
+from gpudoctor.logs.cut_off import begun_traceback, cut_report, failing_test, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
 from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
 from gpudoctor.logs.killed import how_killed, killed_by_somebody
@@ -19,6 +19,7 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     PROGRESS,
+    REPORTED,
     SETTLED,
     WRAPPER,
     is_result,
@@ -28,7 +29,7 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.middle import middle
-from gpudoctor.logs.pasted import ASKING, PROMPT, complaint
+from gpudoctor.logs.pasted import ASKING, FENCE, PROMPT, complaint
 from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import SHORTENED
@@ -42,22 +43,6 @@ PASTE = 60
 """Lines: what somebody wrote in his own words is no longer."""
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
-REPORTED = late_pattern(
-    r"^(?:\S+ |\W{0,3}(?:\[[\w .:-]{1,40}\] ?)?)?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
-    r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))"
-    # "Error log: none"
-    r"(?!(?: [a-z]+){1,3} ?[:=] ?(?:0|[Nn]one|[Nn]o|[Ff]alse|n/a|-|\[\]|\{\})\W{0,4}$)(?:[: |\]-]|$)|"
-    r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
-    r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
-    r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's
-    # an exception's name, and its message behind a blank
-    r"^(?:[a-z_]\w*\.)*[A-Z]\w{2,60}(?:Error|Exception) [\"'(\[]|"
-    r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
-    r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b|"
-    # "error" in other languages
-    r"^(?:\[)?(?:ОШИБКА|Ошибка|ERREUR|Erreur|FEHLER|Fehler|ERRO|Erro|错误|錯誤|エラー|오류)\]? ?[:：]"
-)
-"""What a program reports as an error, by the level of its logger or in its first word."""
 TELLING = late_pattern(
     r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|[Cc]ould not|"
     r"denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
@@ -113,7 +98,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     # Nor is what a launcher says of workers that it then started again with success.
     since = course.restart + 1 if course.restart < len(lines) - 1 else 0
     cut = lines[course.fragment] if course.fragment >= 0 else None
-    last = [x for x in lines[since:] if x.text and x is not cut and not SETUP.search(x.text)][-LAST:]
+    last = [x for x in lines[since:] if _counts(x) and x is not cut][-LAST:]
+    if last and (whole := cut_report(lines, last[-1])) is not None:
+        last[-1] = whole
     while len(last) > 1 and ASKING.match(last[-1].text):
         last.pop()
     if run is not None and run.exit_code:
@@ -142,8 +129,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         certain = not course.wrote_last(line) or line.full.startswith(SLURMS) or _gave_up(line)
         certain = certain and NEGATIVE.search(line.text) is None
         return Ending(line.text[:500], telling(lines), certain=certain)
-    if (whole := _of_all(last)) is not None:
-        return Ending(whole.text[:500], [whole])
+    if (all_of_it := _of_all(last)) is not None:
+        return Ending(all_of_it.text[:500], [all_of_it])
     if not course.got_somewhere and (stack := stack_alone(lines, last)) is not None:
         return Ending(f"a native stack, and not what was raised above it: {stack.text[:400]}", [stack])
     if not (course.got_somewhere or course.raised) and (row := source_alone(lines)) is not None:
@@ -167,6 +154,11 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     alone = run is None and len(lines) <= PASTE and not (course.raised or course.got_somewhere)
     told = complaint(lines) if alone else None
     return None if told is None else Ending(told.text[:500], [told])
+
+
+def _counts(line: Line) -> bool:
+    """Return whether a line says something: no blank one, no mark of an issue's block, nothing of NCCL's setup."""
+    return bool(line.text) and not line.text.startswith(FENCE) and SETUP.search(line.text) is None
 
 
 def _left_in_the_middle(lines: Sequence[Line]) -> Ending | None:

@@ -25,7 +25,10 @@ LISTED = late_pattern(
     r"^\"\w+(?:\.\w+){1,15}\"[.,]|^(?:Unexpected|Missing) key\(s\) in state_dict: |"
     # Caffe2, of the operator that failed
     r"^(?:input|output): \"[^\"]*\" |"
-    r"^Stalled ranks:|^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
+    # Ray, of a node whose memory ran out
+    r"^PID\s+MEM\(GB\)\s+COMMAND\b|^\d{1,8}\t\d+\.\d\d\t\S|"
+    r"^(?:Stalled|Missing) ranks:|"
+    r"^\d{1,5}: \[[A-Za-z_][\w./-]*(?:, [A-Za-z_][\w./-]*)*(?: \.\.\.)?\]$|\[missing ranks: "
 )
 """What stands below an error and lists what it is about: part of the message, and no result."""
 USAGE = late_pattern(r"^[Uu](?:sage|SAGE): \S")

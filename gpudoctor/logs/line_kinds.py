@@ -33,7 +33,10 @@ SETTLED = late_pattern(
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
-    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
+    # what an error's message asks the reader to do is no word of a program that does it
+    rf"{SETTLED.pattern}|(?<![Pp]lease )\b(?:"
+    r"[Rr]etry(?:ing)?\b(?!=| (?:limit|count|your|the (?:script|command|program)))|"
+    r"[Rr]e-?run(?:ning)?\b(?! (?:with num_workers|your|the (?:script|command|program)))|"
     r"[Rr]e-?(?:building|creating|generating|computing)\b|"
     r"[Tt]rying (?:the |with )?(?:previous|next|older|again|another|gloo|mpi|cpu|CPU|default|plain|fallback)\b)"
 )
@@ -150,6 +153,25 @@ LEAVING = late_pattern(
     re.IGNORECASE,
 )
 """The name of a function with which a program ends, when all is done."""
+REPORTED = late_pattern(
+    r"^(?:\S+ |\W{0,3}(?:\[[\w .:-]{1,40}\] ?)?)?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
+    r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))"
+    # "Error log: none"
+    r"(?!(?: [a-z]+){1,3} ?[:=] ?(?:0|[Nn]one|[Nn]o|[Ff]alse|n/a|-|\[\]|\{\})\W{0,4}$)(?:[: |\]-]|$)|"
+    r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
+    r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
+    r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's
+    # abseil's, XLA's and Ray's
+    r"\b[EF]\d{4} [\d:.]{8,18} +\d+ [\w./-]+\.(?:cc|h):\d+\] |"
+    r": [EF](?: +\d+)? [\w./-]+\.(?:cc|h):\d+\] |,\d{3} [EC] \d+ \d+\] |"
+    # an exception's name, and its message behind a blank
+    r"^(?:[a-z_]\w*\.)*[A-Z]\w{2,60}(?:Error|Exception) [\"'(\[]|"
+    r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
+    r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b|"
+    # "error" in other languages
+    r"^(?:\[)?(?:ОШИБКА|Ошибка|ERREUR|Erreur|FEHLER|Fehler|ERRO|Erro|错误|錯誤|エラー|오류)\]? ?[:：]"
+)
+"""What a program reports as an error, by the level of its logger or in its first word."""
 REPORT = late_pattern(
     r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|/error\.txt\b|\"exc|"
     rf"\bexitcode *: -?[1-9]|{CODES}"

@@ -21,7 +21,7 @@ _UNIT = r"[A-Za-z][\w.@/-]{0,60}\[(?P<pid>\d+)\]: ?"
 _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
     r"[ \t]{0,8}\| (?=\d{4}-\d\d-\d\dT\d\d:)",  # the table of a cloud's log, the time in its first column
-    r"`{1,3}(?=\S)",  # a line of its own in back ticks
+    r"`{1,3}(?=[^\s`])",  # a line of its own in back ticks
     # torch's own in a traceback, Lightning's, accelerate's: the global rank, whatever stands in front of it
     r"[ \t]{0,4}\[(?:rank|RANK|Rank)[ :=]{0,2}(?P<own>\d{1,5})\](?:(?=\[)|(?::? )?:?)",
     r"\[(?:default|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?:(?=\[)|(?::? )?:?)",  # torchrun's --tee: the local rank
@@ -68,6 +68,7 @@ _LOGGERS = [
     rf"\([\w.-]{{1,60}}:\d+\) (?=(?:{_LEVELS}): )",
     r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}) \[(?P<rank>\d{1,4})\] ",  # torch_xla's xla_dist, behind the time
     r"[IWEF](?: +\d+)? [\w./-]{1,120}\.cc:\d+\] ?",  # TensorFlow and XLA, behind the time
+    r"[DIWEC] (?P<pid>\d+) \d+\] (?:\([\w-]{1,40}\) )?(?:[\w./-]{1,120}\.(?:cc|h):\d+: {1,2})?",  # Ray, behind the time
 ]
 _LEVEL = late_pattern(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")
 _WHERE = late_pattern(r"\[?[\w./-]{1,200}\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")

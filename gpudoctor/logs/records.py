@@ -10,6 +10,11 @@ from gpudoctor.patterns import late_pattern
 
 SHIPPED = frozenset({"log", "stream", "time"})
 """The names of Docker's json-file driver, https://docs.docker.com/engine/logging/drivers/json-file/; `time` in UTC."""
+COLLECTED = ("message", "log", "textPayload")
+"""Where collectors of logs put a printed line: Vector and Fluent Bit beside `stream`, Google's by the last name."""
+TIMES = ("timestamp", "time", "@timestamp")
+"""Where they put when it was printed."""
+STREAMS = ("stdout", "stderr")
 LOGURU = frozenset({"text", "record"})
 """The names of loguru's records with serialize=True: `text` is the line as it prints it without."""
 TRACE = "Traceback (most recent call last)"
@@ -30,7 +35,9 @@ def unfolded(text: str) -> Iterator[str]:
         yield from _broken_up(text)
         return
     begin = START.search(text, 0, 200) if text.endswith("}") and len(text) < MOST else None
-    if begin is None or not any(words in text for words in (TRACE, '"log"', '"record"')):
+    if begin is None or not any(
+        words in text for words in (TRACE, '"log"', '"record"', '"stream"', '"textPayload"')
+    ):
         yield text
         return
     try:
@@ -57,6 +64,9 @@ def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:
         time = str(record["time"])
         yield from (f"{time} {line}" for line in said.rstrip("\n").split("\n"))
         return
+    if (collected := _collected(record)) is not None:
+        yield from collected
+        return
     text_of = record.get("text")
     if isinstance(text_of, str) and record.keys() == LOGURU:
         yield from text_of.rstrip("\n").split("\n")
@@ -66,6 +76,15 @@ def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:
     yield msgspec.json.encode(rest).decode() if 0 < len(rest) < len(record) else text
     for trace in itertools.chain.from_iterable(traces.values()):
         yield from trace.rstrip("\n").split("\n")
+
+
+def _collected(record: Mapping[str, object]) -> list[str] | None:
+    """Return the lines that a collector put into a record, each behind its time; `None` where it is no such record."""
+    said = next((record[name] for name in COLLECTED if isinstance(record.get(name), str)), None)
+    if not isinstance(said, str) or not ("textPayload" in record or record.get("stream") in STREAMS):
+        return None
+    time = next((f"{record[name]} " for name in TIMES if isinstance(record.get(name), str)), "")
+    return [time + line for line in said.rstrip("\n").split("\n")]
 
 
 def _traces(value: object, deep: int = 4) -> Iterator[str]:

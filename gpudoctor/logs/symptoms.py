@@ -217,7 +217,7 @@ def _filled(check: Check, sighting: Sighting) -> Finding:
 def _sighting(
     check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int, width: int
 ) -> Sighting | None:
-    match = _compiled(symptom.pattern, flags).search(line.full)
+    match = _compiled(symptom.pattern, flags).search(line.full.rstrip())
     if match is None:
         return None
     groups = {name: value for name, value in match.groupdict().items() if value is not None}

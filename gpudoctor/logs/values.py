@@ -12,10 +12,13 @@ HARMLESS = late_pattern(
     r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}"
     r"(?:0\b(?!\.\d)(?! (?!of\b)[a-z]{2,} [a-z])|none\b|null\b|false\b)|"
     r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
-    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d|['\"]?:)",
+    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d|['\"]?:)|"
+    # TensorFlow and XLA, loaded beside another copy of the same libraries
+    r"\bUnable to register cu\w+ (?:factory|plugin)\b|"
+    r"\b(?:factory|plugin|placer)\b.{0,60}\balready (?:been )?registered\b",
     re.IGNORECASE,
 )
-"""Counts of failures that are 0, and measures of how far a model is off."""
+"""Counts of failures that are 0, measures of how far a model is off, and what libraries always say as errors."""
 DATA = late_pattern(
     r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| |^\| .{0,200} \|$|"
     r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*(?: ?(?:%|[a-zA-Z]{1,3}(?:/[a-z]{1,3})?))?)+$"

@@ -18,6 +18,10 @@ ALIKE = 3
 """Lines of exactly one length from which on that is a width."""
 PASTE = 3000
 """Lines: a paste may have been broken between words; a log of a program that is longer was not."""
+USUAL = (80, 100, 120)
+"""Columns that terminals have of themselves: of these a line or two are enough."""
+INSIDE = late_pattern(r"[a-z\d_]{2}")
+"""The letters on both sides of where a line was cut, if that was inside of a word or a number."""
 END = tuple(".;{}[]")
 """A line that ends so is finished."""
 
@@ -105,8 +109,22 @@ def cut_width(lines: Sequence[Line]) -> int:
     widest = max((len(line.full) for line in lines if line.text and not line.bar), default=0)
     if widest not in WIDTHS:
         return 0
-    cut = (line.full for line in lines if len(line.full) == widest and line.text and not line.bar)
-    return widest if len({DIGIT.sub("0", text) for text in cut}) >= ALIKE else 0
+    cut = [at for at, x in enumerate(lines) if len(x.full) == widest and x.text and not x.bar]
+    if len({DIGIT.sub("0", lines[at].full) for at in cut}) >= ALIKE:
+        return widest
+    return widest if widest in USUAL and _inside_words(lines, cut) else 0
+
+
+def _inside_words(lines: Sequence[Line], cut: Sequence[int]) -> bool:
+    """Return whether a few lines of one length each go on in the next one, and one of them inside of a word.
+
+    Lines of a loop differ in numbers alone.
+    """
+    if len(cut) >= 4 * ALIKE or cut[-1] + 1 == len(lines):
+        return False
+    pairs = [(lines[at].full, lines[at + 1].full) for at in cut]
+    loop = any(DIGIT.sub("0", line) == DIGIT.sub("0", after) for line, after in pairs)
+    return not loop and any(INSIDE.search(f"{line[-1]}{after[:1]}") for line, after in pairs)
 
 
 def _broken(lines: Sequence[Line]) -> Iterator[Joined]:

@@ -7,7 +7,7 @@ EXAMPLES = {
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @": MESSAGE
     + "REMOTE HOST IDENTIFICATION HAS CHANGED",
     "There are not enough slots available in the system to satisfy the 16": (
-        MESSAGE + "There are not enough slots available in the system"
+        "the launcher could not start its processes: There are not enough slots available in the system"
     ),
     "ORTE was unable to reliably start one or more daemons.": MESSAGE
     + "unable to reliably start one or more daemons",

@@ -2,6 +2,9 @@
 
 MESSAGE = "two ranks share one GPU, and NCCL needs one for each rank"
 EXAMPLES = {
+    "it says rank 5 and rank 1 both on CUDA device b1000": (
+        "two ranks, 5 and 1, share one GPU (PCI bus b1000), and NCCL needs one for each rank"
+    ),
     "node0:4711:4790 [0] init.cc:521 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000": (
         "two ranks, 1 and 0, share one GPU (PCI bus 1a000), and NCCL needs one for each rank"
     ),

@@ -2,6 +2,9 @@
 
 MESSAGE = "NCCL failed, and this line does not say of what"
 EXAMPLES = {
+    "RuntimeError: NCCL error in: /src/NCCLUtils.hpp:268, unhandled cuda error, NCCL version 2.21.5\nncclUnhandledCudaError: see below.\nLast error:\nCuda failure 999 'unknown error'": (
+        "NCCL failed with 'unhandled cuda error', and this line does not say of what; its last error: Cuda failure 999 'unknown error'"
+    ),
     "caffe2::EnforceNotMet: [enforce fail at cuda_nccl_gpu.cc:24] status == ncclSuccess. 2 vs 0.  Error at: nccl.cc24": (
         "NCCL failed, and this line does not say of what"
     ),

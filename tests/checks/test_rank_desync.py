@@ -14,6 +14,7 @@ EXAMPLES = {
     f"[{GROUP}Rank 0] {WORK.format('BROADCAST')}\n[{GROUP}Rank 1] {WORK.format('ALLREDUCE')}": (
         "the ranks wait in different collectives, here in BROADCAST, number 9"
     ),
+    "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: save_step_20. Timed out task names:": MESSAGE,
     "HorovodAllreduce_acc_0 [missing ranks: 1, 3]": MESSAGE + "; missing: rank 1, 3",
     "RuntimeError: [1] is setting up NCCL communicator and retreiving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Timeout waiting for key: default_pg/0/0 after 60000 ms": (
         MESSAGE + "; missing: rank 0"

@@ -1,14 +1,19 @@
 """rendezvous-incomplete: seen in logs."""
 
 BARRIER = "RuntimeError: Timed out initializing process group in store based barrier on rank"
-MESSAGE = "not all nodes came to the rendezvous before it was closed"
+MESSAGE = "not all nodes came to the rendezvous before its time was over"
 WAITS = "the log ends while this process waits for the others to come to the rendezvous"
+JAX = "not every process came to JAX's coordination service in time, or it cannot be reached"
 EXAMPLES = {
+    "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect. Timed out task names:": JAX,
+    "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0. This usually happens": JAX,
+    "Stopping the service as cluster registration failed. This may be due to 1) tasks that crashed": JAX,
+    "RPC: /tensorflow.CoordinationService/RegisterTask\nstatus: DEADLINE_EXCEEDED": JAX,
     "INFO:torch.distributed.distributed_c10d:Added key: store_based_barrier_key:1 to store for rank: 0": WAITS,
     "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)": "1 of 8 processes came: the others are missing",
     "I0312 10:21:07.816000 1402 torch/distributed/elastic/agent/server/api.py:660] [default] Rendezvous'ing worker group": WAITS,
     "I encountered RendezvousTimeoutError when using 2 nodes": (
-        "not all nodes came to the rendezvous before it was closed"
+        "not all nodes came to the rendezvous before its time was over"
     ),
     "[rank: 0] Seed set to 42\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/5": (
         "1 of 5 processes have come, and the log ends while they wait for the others"
@@ -26,6 +31,7 @@ EXAMPLES = {
         "4 of 8 processes came: the others are missing"
     ),
     "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError": MESSAGE,
+    "torch.distributed.elastic.rendezvous.api.RendezvousClosedError": "the rendezvous had been closed when this node came to it: another node's launcher had ended, and its output says why",
     '    "message": "RendezvousTimeoutError: ",': MESSAGE,
     "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /torch.rendezvous.job/rank": (
         "a rank waited for 300000 ms for /torch.rendezvous.job/rank, which another rank should have written "
@@ -48,6 +54,8 @@ EXAMPLES = {
     "Timed out after 901 seconds waiting for clients": MESSAGE,
 }
 NOT_THIS = [
+    "DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: save_step_20. Timed out task names:",
+    "RPC: /tensorflow.CoordinationService/RegisterTask\nstatus: OK",
     "torch.distributed.DistStoreError: wait timeout after 2000ms, keys: /my/config",
     "Completed store-based barrier for key:store_based_barrier_key:1 with 2 nodes.\nAdded key: store_based_barrier_key:1 to store for rank: 0",
     f"{BARRIER}: 0, for key: store_based_barrier_key:2 (world_size=8, worker_count=1, timeout=0:30:00)",

@@ -26,6 +26,10 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "this process could not connect"
 EXAMPLES = {
+    "gcs_rpc_client.h:151: Failed to connect to GCS at address 10.2.0.4:6379 within 5 seconds.": MESSAGE
+    + " to 10.2.0.4 port 6379",
+    "Unable to connect to GCS at head-0:6380. Check that (1) the versions match": MESSAGE
+    + " to head-0 port 6380",
     "RuntimeError: The client socket has timed out after 60000ms while trying to connect to (::1, 29500).": (
         MESSAGE + " to ::1 port 29500 within 60000 ms"
     ),

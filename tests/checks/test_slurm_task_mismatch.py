@@ -28,6 +28,7 @@ EXAMPLES = {
     "srun: Warning: can't run 1 processes on 2 nodes, setting nnodes to 1\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2": MESSAGE,
 }
 NOT_THIS = [
+    "You requested 4 GPUs but launched 1 slurm tasks.\nWe will launch 4 processes for you.",
     "srun: warning: can't honor --ntasks-per-node set to 4 which doesn't match the requested tasks 8",
     "srun: error: Unable to create step for job 4711: More processors requested than permitted",
     "Multi-processing is handled by Slurm.",

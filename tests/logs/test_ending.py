@@ -678,3 +678,51 @@ def test_the_first_line_of_a_traceback_at_the_end_is_a_failure(above):
 def test_a_tool_that_only_looks_does_not_end_a_job():
     text = "df: /home/kim/.triton/autotune: No such file or directory\nLoading the model\n"
     assert explain(text).findings == []
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "2026-03-01 10:11:12.345678: E external/xla/xla/service/thing.cc:96] the service is in a bad state",
+        "E0301 10:11:12.345678   71 thing.cc:96] the service is in a bad state",
+        "[2026-03-01 10:11:12,345 E 71 71] (raylet) thing.cc:96: the service is in a bad state",
+        "loading the weights\nSubprocess return code: 3",
+        "Error: failed to start the trainer\n```",
+    ],
+)
+def test_what_a_library_of_cpp_reports_last_as_an_error_is_worth_a_look(last):
+    (finding,) = explain(f"reading the shards\n{last}\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    "always",
+    [
+        "2026-03-01 10:11:12.345678: E xla/cuda_blas.cc:1400] Unable to register cuBLAS factory: one is there already",
+        "E0301 10:11:12.345678   71 computation_placer.cc:177] computation placer already registered.",
+    ],
+)
+def test_what_a_library_says_of_being_loaded_twice_is_no_error(always):
+    assert explain(f"import of the model\n{always}\n").findings == []
+
+
+def test_what_an_error_asks_the_reader_to_do_is_no_word_of_a_program_that_does_it():
+    raised = "ValueError: the map is for one process. Please rerun your script with one."
+    text = f'Traceback (most recent call last):\n  File "fit.py", line 2, in <module>\n    fit()\n{raised}\npool 3\npool 4\n'
+    (finding,) = explain(text).findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+
+
+def test_the_rest_of_a_line_that_a_terminal_cut_is_no_output_of_a_program_that_goes_on():
+    error = "gpu-node1:4281:4290 [4] net_ib.cc:1615 NCCL WARN NET/IB : Got completion from peer 10.2.0.30<54820> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid fe80::1:17ff"
+    cut = f"{error[:120]}\n{error[120:]}\n"
+    assert cut[119:122] == "d\ne"
+    found = [(finding.id, finding.severity) for finding in explain(cut).findings]
+    assert found == [("nccl-infiniband", Severity.ERROR)]
+
+
+def test_blanks_at_the_end_of_a_line_change_nothing():
+    text = 'Traceback (most recent call last):\n  File "/env/torch/distributed/rendezvous.py", line 9, in _env_rendezvous_handler\n    store = TCPStore(host)\nRuntimeError: Connection timed out'
+    ids = [finding.id for finding in explain(text).findings]
+    assert ids == [f.id for f in explain("\n".join(row + "  " for row in text.split("\n"))).findings]
+    assert ids == ["rendezvous-unreachable"]

@@ -107,3 +107,22 @@ def test_a_line_end_in_a_string_of_a_program_s_own_stays():
     assert [line.text for line in read_text(r"prompt: 'one\ntwo\nthree'", "log")] == [
         r"prompt: 'one\ntwo\nthree'"
     ]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda row: {"message": row, "stream": "stderr", "timestamp": "2026-03-04T05:06:07Z"},
+        lambda row: {"log": row, "stream": "stdout", "kubernetes": {"pod_name": "fit-0"}},
+        lambda row: {"textPayload": row, "severity": "INFO", "timestamp": "2026-03-04T05:06:07Z"},
+    ],
+)
+def test_what_a_collector_of_logs_kept_is_read_as_it_was_printed(record):
+    text = "".join(json.dumps(record(row)) + "\n" for row in f"fold 0\n{TRACE}".split("\n"))
+    (finding,) = explain(text).findings
+    assert finding.message.startswith("ValueError: the window is longer than the series")
+
+
+def test_a_record_of_a_program_stays_what_it_is():
+    row = json.dumps({"message": "epoch 3", "stream": "train", "loss": 0.25})
+    assert [line.text for line in read_text(row, "log")] == [row]
