@@ -36,6 +36,8 @@ ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 """Words of DeepSpeed's ZeRO, whose third stage leaves empty parameters."""
 EMPTY_MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
 """A layer's matrix that the file has as nothing: no other way of saving leaves that."""
+A_FRAME = r"Traceback|, line \d|-> \d+ |\.py\(\d+\)"
+"""A traceback, which tells where an exception came from; a line that was pasted alone has none."""
 DDP = (
     r"DistributedDataParallel|\bDDP\b|\bddp\b|parallel[/\\]distributed\.py|torch[./\\]distributed|torchrun|"
     r"terminated with the following error"

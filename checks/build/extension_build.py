@@ -42,6 +42,7 @@ check = Check(
         r"(?P<toolkit>nvcc) not found at '",
         r"No such file or directory: '[^']{0,200}/(?P<toolkit>nvcc)'",
         r"\b(?P<toolkit>nvcc): (?:command )?not found",
+        r"error: command '[^'\n]{0,300}\b(?P<toolkit>nvcc)(?:\.exe)?' failed: No such file",
         r"was requested, but (?P<toolkit>nvcc) was not found",  # setup.py of apex and its kin
         r"ninja: build stopped: subcommand failed",
         r"Error building extension '(?P<extension>[\w.-]+)'",

@@ -63,7 +63,7 @@ check = Check(
         r"(amp_C|apex\w*|fused_\w+|\w+_cuda|_ext)\.[\w.-]{2,60}: undefined symbol: (?P<symbol>_ZN?K?St\w+)",
         r"^(?!.*Could not load library).*symbol (?P<symbol>\w+),? version \S+ not defined in file \S+ with link time reference",
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
-        r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/|flash_attn|_cuda\.)",
+        r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(torch|libc10|flash_attn|_cuda\.)",
         Symptom(
             r"lib(?:stdc\+\+|c)\.so\.6: version \W?(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$",
             near=r"\bimport torch\b",
@@ -93,6 +93,8 @@ check = Check(
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
         # PyTorch Geometric's, which compare themselves
         r"Detected that PyTorch and (?P<extension>torch_\w+) were compiled with different CUDA versions",
+        # a library of CUDA's that met another release of its own
+        r"(?:ImportError|OSError): \S{0,200}?\b(?:lib(?:cu(?:blas|dnn|sparse|solver|fft|rand)|nv|nccl|torch|c10|caffe2)\w*)\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
         # an extension, whatever it misses
         r"ImportError: (?!\S*torch(?:vision|audio[/\\]))(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],

@@ -135,6 +135,7 @@ check = Check(
         r"Your [Pp]y[Tt]orch (version|installation) (is|may be) too old",
         r"requires a newer version of PyTorch",
         r"Attempted to read a PyTorch file with version (?P<file_version>\d+), but the maximum supported version for reading is",
+        r"version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED(?!.{0,300}Attempted to read)",
         r"\.(pt|pth|bin|ckpt|tar|pkl) is a zip archive \(did you mean to use torch\.jit\.load",
         # a name that this torch does not have yet
         rf"module 'torch' has no attribute '(?P<name>{NAMES})'",

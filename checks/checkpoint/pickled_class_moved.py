@@ -31,6 +31,7 @@ a class of the script that was started. Loading imports it from there again:
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.wordings import A_FRAME
 
 # Between the frame that reads the pickle and the error stand a few lines of source.
 READING = r"(?:torch[/\\]serialization\.py\"?, line \d+, in (?:find_class|_?load|_legacy_load)\b|unpickler\.load\(\)|find_class\(mod_name)"
@@ -69,6 +70,11 @@ check = Check(
             r"Can't get attribute '(?P<name>[\w.]{1,120})' on <module '(?P<module>[\w.]{1,120})'",
             near=r"torch[/\\]serialization\.py|torch\.load\(|pickle\.load\(",
             unless=SPAWN,
+        ),
+        # the line alone; a process that was spawned has its main module from no file, or under another name
+        Symptom(
+            r"AttributeError: Can't get attribute '(?P<name>[\w.]{1,120})' on <module '(?P<module>(?!__mp_main__)[\w.]{1,120})'(?: from|>)",
+            unless=rf"{A_FRAME}|{SPAWN}",
         ),
         Symptom(
             r"(?:ModuleNotFound|Import)Error: No module named '(?P<missing>[\w.]{1,120})'",

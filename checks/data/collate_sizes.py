@@ -38,6 +38,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.wordings import A_FRAME
 
 COLLATE = r"[Cc]ollat"
 FIRST, SECOND = r"\[(?P<first>[\d, ]*)\]", r"\[(?P<second>[\d, ]*)\]"
@@ -111,6 +112,7 @@ check = Check(
         Symptom(r"RuntimeError: inconsistent tensor sizes? at ", near=r"in \w*collate|collate_fn\("),
         # into the memory that a worker shares with the main process
         Symptom(r"Trying to resize storage that is not resizable", near=r"in \w*collate|collate_fn\("),
+        Symptom(r"Trying to resize storage that is not resizable", unless=A_FRAME),  # the line alone
         # what a collate function of one's own, or a library's, makes its batch with
         Symptom(r"The requested array has an inhomogeneous shape", near=r"in \w*collate|collate_fn\("),
         Symptom(r"all input arrays must have (?:the )?same shape", near=r"in \w*collate|collate_fn\("),

@@ -115,7 +115,7 @@ check = Check(
         r"(?:The passed )?configuration file `(?P<accelerate>[^`\n]{1,300})` does not exist",
         r"existing deepspeed config, or a dictionary.{0,60}Received: (?P<file>[^\s{]{1,300})",
         r"You passed in a path to a DeepSpeed config but the path does not exist: (?P<file>\S{1,300})",
-        rf"No such file or directory: ['\"]{NOT_THIS}(?P<file>{SETTINGS}|{NAMED})['\"]",
+        rf"(?:No such|\bno) file or directory: ['\"]{NOT_THIS}(?P<file>{SETTINGS}|{NAMED})(?:['\"]|$)",
         # mmengine, mmcv; ultralytics; words of one's own
         r"FileNotFoundError: file \"(?P<file>[^\"\n]{1,300}\.(?:py|ya?ml|json))\" does not exist",
         r"FileNotFoundError: '(?P<file>[^'\n]{1,300}\.ya?ml)' does not exist",

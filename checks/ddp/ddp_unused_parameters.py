@@ -60,6 +60,11 @@ check = Check(
             unless=r"Parameters which did not receive",
         ),
         Symptom(HEADLINE, unless=r"did not receive grad for rank \d"),
+        # its second sentence, without the first
+        Symptom(
+            r"You can enable unused parameter detection by (?:\(1\) )?passing",
+            unless=rf"{HEADLINE}|did not receive grad",
+        ),
         rf"Parameter ind(?:ices|exes) {RANK}{INDICES}",
         rf"Parameters {RANK}{NAMES}",
         rf"^(?:# )?did not receive grad for rank (?P<rank>\d+)\W{{1,2}}{NAMES}",  # retold

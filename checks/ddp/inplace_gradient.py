@@ -46,6 +46,7 @@ check = Check(
             unless=DDP,
         ),
         r"a (?P<leaf>(?:view of a )?leaf) Variable that requires grad (?:is being|has been) used in an in-place operation",
+        r"(?P<leaf>leaf) variable has been moved into the graph interior",
         # a replica's BroadcastBackward is DataParallel's; until torch 1.8 some of these were warnings
         (
             r"Output \d+ of (?P<operation>(?!Broadcast)\w+) is a view and "

@@ -99,6 +99,7 @@ check = Check(
         r"Unsupported \.version (?P<ptx>[\d.]+); current version is '[\d.]+'",
         r"NVRM: installed in this system is not supported by the",
         rf"{CUDA_START}35\b",
+        r"cuda runtime error \(35\)(?! ?:)",  # the number alone
         r"NVIDIA driver's CUDA version is (?P<cuda>[\d.]+) which is older than",
     ],
     fixes=[WHEEL, DRIVER, COMPATIBILITY],

@@ -155,6 +155,7 @@ check = Check(
             unless=HIDDEN,
         ),
         r"cuda runtime error \((?P<code>30|999)\) : (?P<text>unknown error)",
+        r"cuda runtime error \((?P<code>30|999)\)(?! ?:)",
         r"THCudaCheck FAIL .{0,200}error=(?P<code>30|999) : (?P<text>unknown error)",
         r"(?P<text>forward compatibility was attempted on non supported HW)|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
         r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",

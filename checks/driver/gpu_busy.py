@@ -40,6 +40,7 @@ check = Check(
     symptoms=[
         r"all CUDA-capable devices are busy or unavailable",
         r"CUDA-capable device\(s\) is/are busy or unavailable",
+        r"cuda runtime error \(46\)(?! ?:)",  # the number alone
         r"cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|CUDA_ERROR_DEVICE_ALREADY_IN_USE",
         r"exclusive-thread device already in use by a different thread",
         r"\bCompute Mode\s{1,60}: (?P<mode>Prohibited)",

@@ -64,7 +64,7 @@ check = Check(
         r"CUDA unavailable, invalid device (?P<asked>[\w:, ]{1,40}) requested",
         r"ValueError: No slot '(?P<device>\d+)' specified on host",  # DeepSpeed's --include
         # the number alone, before CUDA 10.1 and since
-        r"cuda runtime error \((?:10|101)\)(?! ?:)",
+        r"cuda runtime error \((?:10|101|38|100)\)(?! ?:)",
     ],
     follows=[
         "driver-not-loaded",

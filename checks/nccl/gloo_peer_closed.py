@@ -28,6 +28,7 @@ output shows no such line is the one that went first. `grep -rnE 'Error|exitcode
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import A_FRAME
 
 PEER = r"\[(?P<peer>[\w.:%]+)\]:\d+"
 
@@ -47,6 +48,8 @@ check = Check(
             r"RuntimeError: (?:Connection reset by peer|Broken pipe)$",
             near=r"[Gg]loo|init_process_group|torch[/\\]distributed",
         ),
+        # the line alone: c10d raises this as a RuntimeError, Python's own sockets never do
+        Symptom(r"RuntimeError: (?:Connection reset by peer|Broken pipe)$", unless=A_FRAME),
         # torchrun started ranks again, and they read the address of one that had ended with the try before
         Symptom(
             rf"connectFullMesh failed with .{{0,200}}Connection refused, remote={PEER}",

@@ -81,6 +81,7 @@ check = Check(
         rf"requesting (?:HEAD|GET|POST) https?://{HOST}"),
         rf"Local entry not found\. (?:\[Errno -?\d+\] )?{REASON}",  # the hf command
         rf"<urlopen error (?:\[Errno -?\d+\] )?_?(?:ssl\.c:\d+: )?{REASON}",
+        r"<urlopen error \[SSL: (?P<reason>CERTIFICATE_VERIFY_FAILED)\]",
         # the exception as an object, as a program prints it that gives up
         rf"(?:URLError|NewConnectionError|ConnectError|ClientConnectorError)\([^()]{{0,300}}?(?:\w+\([^()]{{0,40}}?)?['\"](?:\[Errno -?\d+\] )?{REASON}",
         Symptom(

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Interfaces, Known, Launch, Names, Script, Sockets, Torch, Value
+from gpudoctor.wordings import SOMEBODY
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -72,6 +73,12 @@ check = Check(
             r"(?:OSError|error): (?:\[Errno (?:98|48)\] |\[WinError 10048\] |Address already in use)",
             near=r"c10d|TCPStore|torch[./\\](?:distributed|multiprocessing)|gloo|torchrun|init_process_group|MASTER_PORT",
             unless=OTHER_SERVER,
+        ),
+        # somebody's words
+        Symptom(
+            rf"{SOMEBODY}(?:address|port) (?:\d+ )?(?:is|was) (?:already )?(?:taken|in use|used|occupied)\b",
+            near=r"\bDDP\b|[Dd]istributed|torchrun|master_port|MASTER_PORT|init_process_group|[Mm]ulti-?(?:GPU|gpu)|\btcp\b",
+            asked=True,
         ),
         # accelerate looks before it starts the ranks
         r"on port `?(?P<port>\d+)`?, but another process is utilizing it",

@@ -29,6 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.wordings import A_FRAME
 
 # What Lightning prints after the last of them came.
 THERE = r"srun: [Ww]arning: can't|All (?:distributed|DDP) processes registered|NCCL"
@@ -91,6 +92,11 @@ check = Check(
             r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout",
             near=r"rendezvous|init_process_group|elastic/utils/store\.py|launch_agent",
             unless=r"exit.?barrier",
+        ),
+        # the line alone
+        Symptom(
+            r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout$",
+            unless=rf"{A_FRAME}|exit.?barrier",
         ),
         r"Timed out waiting for .{1,80}Please check connectivity between servers",  # Horovod
         # JAX's service: a barrier of its own in front of everything else

@@ -51,6 +51,7 @@ from gpudoctor.facts import (
     own_ports,
     spans_nodes,
 )
+from gpudoctor.wordings import A_FRAME
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -120,6 +121,11 @@ check = Check(
                 r"unreachable)$"
             ),
             near=r"distributed[/\\]rendezvous\.py|TCPStore\(|_rendezvous_handler",
+        ),
+        # the line alone: c10d raises this as a RuntimeError, Python's own sockets never do
+        Symptom(
+            r"RuntimeError: (?P<reason>Connection refused|Connection timed out|No route to host)$",
+            unless=A_FRAME,
         ),
         # launchers that start the other nodes by ssh
         r"ssh: connect to host (?P<host>[\w.:%-]+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",

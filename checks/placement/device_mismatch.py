@@ -80,6 +80,12 @@ check = Check(
         rf"[Ee]xpected (object of )?type {CPU} but (found|got)( type)? {CUDA}",
         rf"to have the same type as .{{1,80}}; but type ({CUDA} does not equal {CPU}|{CPU} does not equal {CUDA})",
         r"(arguments|tensors) are (located )?on different GPUs",
+        # until 0.3
+        r"invalid combination of arguments - got \([^()]*torch\.(?:cuda\.\w+Tensor[^()]*torch\.(?!cuda)\w+Tensor|(?!cuda)\w+Tensor[^()]*torch\.cuda\.\w+Tensor)",
+        r"expected (?P<other>CPU|CUDA) tensor \(got (?P<device>CPU|CUDA) tensor\)",
+        r"legacy constructor expects device type: (?P<other>\w+) but device type: (?P<device>\w+) was passed",
+        # Chinese, of a page that was translated: "on the same device", "two devices"
+        r"\u540c\u4e00\u8bbe\u5907.{0,20}?\u4e24\u4e2a\u8bbe\u5907.{0,8}?(?P<device>cuda(?::\d+)?|cpu) ?\u548c ?(?P<other>cuda(?::\d+)?|cpu)",
         r"[Tt]ensor was not on the same device as the first tensor",
         r"is on (?P<device>\w+)(:\d+)?, but expected (it|them) to be on (?P<other>\w+)",
         r"tensors are not at the same device, found input tensor at (?P<device>[\w:]+)",

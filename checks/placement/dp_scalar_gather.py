@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import UNKNOWN, Call, Known, Script, Value, wrapped_classes
+from gpudoctor.wordings import A_FRAME
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -65,6 +66,12 @@ check = Check(
         ),
         Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
+        # the line alone, of somebody who tells of several GPUs
+        Symptom(
+            r"zip argument #1 must support iteration",
+            near=r"\bDataParallel\b|\b[Mm]ulti(?:ple)?[- ]?(?:GPU|gpu)s?\b|\b(?:[2-9]|two|four|eight) (?:GPU|gpu)s\b",
+            unless=A_FRAME,
+        ),
         Symptom(
             r"dimension specified as 0 but tensor has no dimensions",  # 0.4
             unless=r"in (cat|stack|sum|mean|max|min|softmax|log_softmax|cross_entropy|size|index_select|argmax|topk)\b",

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Known, Script, Thing
+from gpudoctor.wordings import A_FRAME
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
@@ -72,6 +73,7 @@ check = Check(
             r"chunk expects at least a 1-dimensional tensor",
             near=r"in scatter|self\.scatter\(|in replica \d+ on device \d+",
         ),
+        Symptom(r"chunk expects at least a 1-dimensional tensor", unless=A_FRAME),  # the line alone
     ],
     message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> for <replicas> replicas]",
     fixes=[

@@ -65,6 +65,7 @@ check = Check(
             rf"to have the same type as .{{1,80}}; but type (?P<one>{kind}) does not equal (?P<other>{kind})"
             for kind in (r"torch\.cuda\.\w+", r"torch\.(?!cuda)\w+", r"CUDA\w+", r"CPU\w+")
         ),
+        r"[Ee]xpected (?P<other>Double|Float|Long|Half|Int|Byte) (?:tensor )?\(got (?P<one>Double|Float|Long|Half|Int|Byte)(?: tensor)?\)",  # until 0.2
         r"Found dtype (?P<one>\w+) but expected (?P<other>\w+)",
         r"result type (?P<one>\w+) can't be cast to the desired output type (?P<other>\w+)",
         r"source and destination dtypes match, got (?P<other>\w+) for the destination and (?P<one>\w+) for the source",

@@ -71,6 +71,11 @@ check = Check(
             near=r"multiprocessing[/\\](?:spawn|queues|pool|process|forkserver)\.py|spawn_main",
             unless=SAVING,
         ),
+        # the line alone: a module without a file is that of a notebook or a prompt, which a child has not
+        Symptom(
+            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__main__' \((?P<notebook>built-in)\)",
+            unless=rf"{SAVING}|torch\.load\(|pickle\.load\(|serialization\.py",
+        ),
         # what the child says when the parent could not send it all, where the parent's own words are missing
         Symptom(
             r"EOFError: Ran out of input|UnpicklingError: pickle data was truncated",

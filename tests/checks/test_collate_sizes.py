@@ -14,6 +14,7 @@ BELOW = (
     '  File "/venv/torch/utils/data/_utils/collate.py", line 275, in collate_tensor_fn\n'
 )
 EXAMPLES = {
+    "RuntimeError: Trying to resize storage that is not resizable, with num_workers=2": MESSAGE,
     "With batch size 8: tensor to be equal size, but got [3, 40] at entry 0 and [3, 41] at entry 5": "the samples of a batch have different sizes: number 0 of it [3, 40], number 5 [3, 41]",
     "RunTimeError: stack expects each tensor to be equal size. but got [256] at entry 0 and [345] at entry 3": "the samples of a batch have different sizes: number 0 of it [256], number 3 [345]",
     (
@@ -76,7 +77,7 @@ NOT_THIS = [
     ),
     "RuntimeError: Sizes of tensors must match except in dimension 1. Expected size 3 but got size 4 for tensor number 1 in the list.",
     "ValueError: setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions.",
-    "RuntimeError: Trying to resize storage that is not resizable",
+    'File "buffers.py", line 7, in grow\n    x.resize_(90)\nRuntimeError: Trying to resize storage that is not resizable',
     f"{BELOW}TypeError: expected Tensor as element 1 in argument 0, but got NoneType",
 ]
 

@@ -7,6 +7,7 @@ from gpudoctor.registry import Registry
 CHECK = Registry().check("config-missing")
 REST = "is not where this process looks for it"
 EXAMPLES = {
+    "it tells me no file or directory: 'options/finetune.yaml": f"the configuration options/finetune.yaml {REST}",
     "Cannot find primary config 'train'. Check that it's in your config search path.": "the configuration train is not in the search path",
     "hydra.errors.MissingConfigException: Primary config directory not found.": "the configuration is not in the search path",
     "hydra.errors.MissingConfigException: Primary config module 'project.conf' not found.": (

@@ -36,6 +36,7 @@ KERNEL_LOG = (
     "NVRM: NVIDIA 450.80.02 driver release."
 )
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (35)": MESSAGE,
     "cudart init failure: 35": "the driver supports an older CUDA version than the one torch is built with: no GPU can be used",
     TORCH: "the driver supports CUDA 12.2 at most, and torch is built for a newer one: no GPU can be used",
     "our system is too old (found version 12020). Please update": (

@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "It ends with cuda runtime error (100)": MESSAGE,
     "THCudaCheck FAIL file=torch/csrc/cuda/Module.cpp line=37 error=101 : invalid device ordinal": MESSAGE,
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=50 error=38 : no CUDA-capable device is detected": MESSAGE,
     "RuntimeError: cuda runtime error (10)": MESSAGE,

@@ -4,6 +4,7 @@ HEADLINE = "RuntimeError: Expected to have finished reduction in the prior itera
 MESSAGE = "DDP waited for gradients that never came"
 CHANGED = "static_graph=True promises DDP the same parameters and the same graph in every iteration, and a later one used others"
 EXAMPLES = {
+    "You can enable unused parameter detection by passing find_unused_parameters: where?": MESSAGE,
     "did not receive grad for rank 2, base_model.v_proj.lora_B.default.weight": "DDP waited on rank 2 for gradients that never came, such as those of base_model.v_proj.lora_B.default.weight",
     HEADLINE: MESSAGE,
     "Parameter indices which did not receive grad for rank 2: 362 363 364": (

@@ -15,6 +15,13 @@ EXAMPLES = {
     "no longer allowed; the devices must match.": (
         "the tensors of one operation lie on different devices: one on cuda:1, one on cpu"
     ),
+    "TypeError: addmv_ received an invalid combination of arguments - got (int, torch.FloatTensor, torch.cuda.FloatTensor)": MESSAGE,
+    "TypeError: dot received an invalid combination of arguments - got (torch.cuda.DoubleTensor, torch.DoubleTensor)": MESSAGE,
+    "RuntimeError: expected CUDA tensor (got CPU tensor)": MESSAGE + ": one on CPU, one on CUDA",
+    "RuntimeError: legacy constructor expects device type: cuda but device type: cpu was passed": MESSAGE
+    + ": one on cpu, one on cuda",
+    "运行时错误：所有张量应在同一设备上，但发现了两个设备：cpu 和 cuda:1": MESSAGE
+    + ": one on cpu, one on cuda:1",
     "RuntimeError: A tensor was not on the same device as the first tensor": MESSAGE,
     "RuntimeError: Function AddmmBackward returned an invalid gradient at index 2 - expected type torch.cuda.FloatTensor but got torch.FloatTensor": MESSAGE,
     "RuntimeError: Function CatBackward returned an invalid gradient at index 1 - expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
@@ -97,6 +104,7 @@ EXAMPLES = {
     "ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)": MESSAGE,
 }
 NOT_THIS = [
+    "TypeError: dot received an invalid combination of arguments - got (torch.cuda.LongTensor, torch.cuda.FloatTensor)",
     "RuntimeError: Tensor on device meta is not on the expected device cuda:0!",
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and meta!",
     (

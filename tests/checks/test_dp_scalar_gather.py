@@ -16,6 +16,7 @@ MESSAGE = "forward returns something other than tensors, and DataParallel cannot
 BACKWARD_OF_VECTOR = f"{WARNING}\nRuntimeError: grad can be implicitly created only for scalar outputs"
 FLOAT = f"{GATHER}TypeError: 'float' object is not iterable"
 EXAMPLES = {
+    "With two GPUs: TypeError: zip argument #1 must support iteration": MESSAGE,
     "Multi-GPU training ends, one GPU works:\nRuntimeError: grad can be implicitly created only for scaler outputs": (
         "the loss is a vector with one entry per GPU, because each replica returned a single number"
     ),
@@ -60,6 +61,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    'File "pairs.py", line 4, in join\n    zip(3, names)\nTypeError: zip argument #1 must support iteration',
     "RuntimeError: grad can be implicitly created only for scalar outputs",
     "TypeError: zip argument #1 must support iteration",
     "TypeError: 'NoneType' object is not iterable",

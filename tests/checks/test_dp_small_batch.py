@@ -11,6 +11,7 @@ Original Traceback (most recent call last):
 """
 MESSAGE = "the batch gave replica 3 too small a piece or none"
 EXAMPLES = {
+    "What is RuntimeError: chunk expects at least a 1-dimensional tensor?": "the batch gave too small a piece or none",
     "ValueError: a batch of 1 gives 1 of 2 devices a piece; take --batch-size 2 or more": (
         "the batch gave too small a piece or none: 1 for 2 replicas"
     ),

@@ -2,6 +2,7 @@
 
 MESSAGE = "an operation got tensors whose number types do not fit together"
 EXAMPLES = {
+    "RuntimeError: expected Long tensor (got Int tensor)": MESSAGE + ": Int and Long",
     "ValueError: `FlatParameter` requires uniform dtype but got torch.float16 and torch.float32": (
         MESSAGE + ": torch.float16 and torch.float32"
     ),

@@ -4,6 +4,7 @@ MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
     "ImportError: /tmp/torch_extensions/py311_cu121/fused_lion/fused_lion.so: cannot open shared object file: No such file or directory": MESSAGE
     + ": fused_lion",
+    "error: command '/opt/cuda-11/bin/nvcc' failed: No such file or directory": "an extension could not be compiled here: nvcc is missing",
     "~/env/site-packages/torch/utils/cpp_extension.py in _run_ninja_build(folder, verbose, prefix)": "an extension could not be compiled here",
     "RuntimeError: apex was requested, but nvcc was not found.": "an extension could not be compiled here: nvcc is missing",
     "ninja: build stopped: subcommand failed.": MESSAGE,

@@ -2,6 +2,7 @@
 
 MESSAGE = "the connection ended, because that process did: what ended it is in its own output"
 EXAMPLES = {
+    "[rank2]: RuntimeError: Connection reset by peer": MESSAGE,
     (
         "W1124 06:24:02.654000 26424 torch/distributed/elastic/multiprocessing/api.py:1028] Sending process 26448 closing "
         "signal SIGTERM\nRuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed "

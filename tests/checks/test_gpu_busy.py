@@ -10,6 +10,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-busy")
 MESSAGE = "the GPU admits no further process; it is in exclusive mode and taken, closed, or hangs"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (46)": MESSAGE,
     "[rank3]: RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable": MESSAGE,
     (
         "RuntimeError: cuda runtime error (46) : all CUDA-capable devices are busy or unavailable at "

@@ -10,6 +10,7 @@ REST = "; mostly a compute node has no way to the internet"
 MESSAGE = f"this process could not download{REST}"
 NAME = "this process could not download: Name or service not known" + REST
 EXAMPLES = {
+    "urllib.error.URLError: <urlopen error [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self signed certificate>": "this process could not download: CERTIFICATE_VERIFY_FAILED; mostly a compute node has no way to the internet",
     "Could not get it: URLError(gaierror(-2, 'Name or service not known'))": NAME,
     "OSError: We could not connect to ' https://huggingface.co/ To load this file, could not find it in the cached files": f"this process could not download from huggingface.co{REST}",
     (

@@ -6,6 +6,7 @@ LINE = (
 )
 MESSAGE = "an operation in place changed a value (a leaf) that the backward pass still needs"
 EXAMPLES = {
+    "RuntimeError: leaf variable has been moved into the graph interior": MESSAGE,
     (
         "[rank0]: RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
         "operation: [torch.cuda.FloatTensor [256, 512]], which is output 0 of AsStridedBackward0, is at version 2; expected "

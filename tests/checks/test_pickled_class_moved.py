@@ -10,6 +10,7 @@ FRAME = (
     "           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
 )
 EXAMPLES = {
+    "AttributeError: Can't get attribute 'UNet' on <module '__main__' from 'serve.py'>": "the file asks for UNet of the script that was started, and this script has none",
     FRAME + "ModuleNotFoundError: No module named 'models'": (
         "the file holds objects of the module models, which cannot be imported here"
     ),

@@ -9,6 +9,7 @@ EXAMPLES = {
     "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0. This usually happens": JAX,
     "Stopping the service as cluster registration failed. This may be due to 1) tasks that crashed": JAX,
     "RPC: /tensorflow.CoordinationService/RegisterTask\nstatus: DEADLINE_EXCEEDED": JAX,
+    "torch.distributed.DistStoreError: Socket Timeout": MESSAGE,
     "INFO:torch.distributed.distributed_c10d:Added key: store_based_barrier_key:1 to store for rank: 0": WAITS,
     "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)": "1 of 8 processes came: the others are missing",
     "I0312 10:21:07.816000 1402 torch/distributed/elastic/agent/server/api.py:660] [default] Rendezvous'ing worker group": WAITS,

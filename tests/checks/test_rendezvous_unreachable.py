@@ -30,6 +30,7 @@ EXAMPLES = {
     + " to 10.2.0.4 port 6379",
     "Unable to connect to GCS at head-0:6380. Check that (1) the versions match": MESSAGE
     + " to head-0 port 6380",
+    "RuntimeError: Connection timed out": "this process could not connect: Connection timed out",
     "RuntimeError: The client socket has timed out after 60000ms while trying to connect to (::1, 29500).": (
         MESSAGE + " to ::1 port 29500 within 60000 ms"
     ),
@@ -100,7 +101,7 @@ NOT_THIS = [
         "in num_nodes_waiting\n"
         "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed."
     ),
-    "RuntimeError: Connection refused",
+    'File "queue.py", line 3, in get\nRuntimeError: Connection refused',
 ]
 
 CHECK = Registry().check("rendezvous-unreachable")

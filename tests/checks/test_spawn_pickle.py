@@ -5,6 +5,7 @@ FRAME = """  File "/opt/conda/lib/python3.11/multiprocessing/reduction.py", line
 """
 MESSAGE = "a process is started with something that cannot be sent to it"
 EXAMPLES = {
+    "AttributeError: Can't get attribute 'worker' on <module '__main__' (built-in)>": "a process is started with something that cannot be sent to it: worker",
     '  File "D:\\Conda\\cut\\lib\\multiprocessing\\spawn.py", line 115, in _main\n    self = reduction.pickle.load(from_parent)\nEOFError: Ran out of input': "a process is started with something that cannot be sent to it",
     '  File "/opt/py310/lib/python3.10/multiprocessing/spawn.py", line 126, in _main\n    self = reduction.pickle.load(from_parent)\n_pickle.UnpicklingError: pickle data was truncated': MESSAGE,
     "TypeError: self.dims,self.dims_chunk,self.maxdims cannot be converted to a Python object for pickling": (

@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    "OSError: /opt/cuda/lib64/libcusparse.so.12: undefined symbol: cusparseNew_v2": MESSAGE
+    + ": no library that was loaded has the symbol cusparseNew_v2",
+    "ImportError: /lib64/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required by build/my_torch_ops.so)": MESSAGE,
     """Why does this fail on a fresh PC?
   File "D:\\py\\envs\\vision\\lib\\site-packages\\torch\\__init__.py", line 75, in <module>
     ctypes.CDLL(dll)

@@ -2,6 +2,7 @@
 
 MESSAGE = "the installed torch is older than what uses it"
 EXAMPLES = {
+    "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED at inline_container.cc:132": MESSAGE,
     "My server's torch gives `AttributeError: module 'torch' has no attribute 'count_nonzero'` in the metric": MESSAGE
     + ": it does not have count_nonzero",
     "module 'torch.optim' has no attribute 'RAdam', do I need an update?": MESSAGE
