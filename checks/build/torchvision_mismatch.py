@@ -32,11 +32,13 @@ from gpudoctor.facts import Distributions, Python, Torch, Torchvision, parsed_ve
 
 # From this release on, torchvision asks for its torch or a later one (Requires-Dist: torch>=2.14.0).
 STABLE_INTERFACE = 29
+# Before it torchvision was Python alone, without operators that have to load.
+FIRST_COMPILED = (0, 3)
 
 check = Check(
     severity=Severity.ERROR,
     words_stand=True,
-    otherwise="a warning where its operators load all the same",
+    otherwise="a warning where its operators load all the same, a note before torchvision 0.3, which has none",
     follows=["torch-shadowed"],
     symptoms=[
         r"torchvision::(?P<operator>\w+) does not exist",
@@ -200,6 +202,10 @@ def _by_release(vision: str | None, base: str | None, pair: str, fixes: list[Fix
     if torch.is_prerelease and not (torch.is_devrelease and not mine.is_prerelease and mine.minor < expected):
         return  # a nightly torch is newer than any torchvision that was released before it
     if STABLE_INTERFACE <= mine.minor <= expected:
+        return
+    if mine.release[:2] < FIRST_COMPILED:
+        message = f"{pair}: it has no compiled part that could fail, and no torchvision.ops; that torch came with 0.{expected}"
+        yield check.found(message, severity=Severity.NOTE, fixes=fixes)
         return
     # 0.5.0a0+85b8fbf: distributions and source builds have such versions; one that was built here fits this torch.
     severity = Severity.WARNING if mine.is_prerelease else Severity.ERROR

@@ -295,10 +295,11 @@ def _untold(gpus: Gpus | None, torch: Torch | None, launch: Launch | None) -> It
     if torch.cuda is None or hidden or any(gpu.mig or gpu.errors for gpu in gpus.devices):
         return
     driver = f" with driver {gpus.driver_version}" if gpus.driver_version else ""
+    why = "" if driver else ": the driver may be too old, whose version is not known"
     yield check.found(
         f"torch is built for CUDA {torch.cuda} and finds no GPU, and NVML shows {count(len(gpus.read), 'GPU')}{driver}: "
-        "CUDA does not start, and why is not told",
-        severity=Severity.WARNING,
+        f"CUDA does not start, and why is not told{why}",
+        severity=Severity.WARNING if driver else Severity.NOTE,
         fixes=[LEAVE_OUT, SEE, NODES, REBOOT],
     )
 

@@ -54,6 +54,17 @@ KEYS = SPECIFIC | {
 }
 ANCHORS = frozenset({"is debug build", "cuda used to build pytorch", "is cuda available"})
 """Keys that a block holds once and prose never."""
+FIRST = frozenset({"is debug build", "cuda used to build pytorch"})
+"""Those that come before the others."""
+_LATE = frozenset(
+    {
+        "gpu models and configuration",
+        "nvidia driver version",
+        "cudnn version",
+        "versions of relevant libraries",
+    }
+)
+"""What comes below all of them."""
 NOTHING = frozenset({"could not collect", "no cuda", "n/a", "none", "not available", "unknown"})
 """Values that say that there is none, in lower case."""
 _JOINED = re.compile(
@@ -63,7 +74,7 @@ _JOINED = re.compile(
     r"|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d{1,3}"
     r"|Nvidia driver version|cuDNN version|Is XPU available|HIP runtime version|MIOpen runtime version"
     r"|Is XNNPACK available|CPU|Architecture|CPU\(s\)|Model name|Versions of relevant libraries"
-    r"): |\[(?:pip3?|conda|uv)\] )"
+    r") {0,40}: |={10,80} |\[(?:pip3?|conda|uv)\] )"
 )
 _EXAMPLE = re.compile(r" \(e\.g\.,? [^()]{1,40}\)")
 """What the issue form of 2018 to 2021 had in a key: ``PyTorch Version (e.g., 1.0): 1.4.0``."""
@@ -133,11 +144,22 @@ def find(all_rows: list[str]) -> Block | None:
             best = Block(all_rows[begin:end], values, places)
     if best is None:
         return None
+    best = _without_others(best)
     entries = sum(1 for row in best.lines if row.startswith("[") and ENTRY.match(row))
     warned = "pytorch version" in best.values and any(_INCOMPATIBLE in row for row in all_rows)
     if not (SPECIFIC & best.values.keys() or entries) or len(best.values) + entries + warned < 2:
         return None
     return best
+
+
+def _without_others(block: Block) -> Block:
+    """Leave out a list of packages that stands above the version of torch, where there is one below too."""
+    place = block.places.get("pytorch version", 0)
+    listed = [number for number, row in enumerate(block.lines) if row.startswith("[") and ENTRY.match(row)]
+    if not listed or not listed[0] < place < listed[-1]:
+        return block
+    lines = ["" if number in listed and number < place else row for number, row in enumerate(block.lines)]
+    return Block(lines, block.values, block.places)
 
 
 def _field(row: str) -> tuple[str, str] | None:
@@ -159,11 +181,14 @@ def begins(line: str) -> bool:
 def _regions(
     rows: list[str], found: list[tuple[int, str, str]]
 ) -> Iterator[tuple[int, int, list[tuple[int, str, str]]]]:
-    """Yield the parts of a text that hold one output each: a new one begins where an anchor comes again."""
+    """Yield the parts of a text that hold one output each.
+
+    A new one begins where an anchor comes again, or below the end of an output that lost its upper lines.
+    """
     starts, seen, last = [0], set[str](), 0
     for number, key, _ in found:
         if key in ANCHORS:
-            if key in seen:
+            if key in seen or (key in FIRST and _cut_above(rows, found, last, number)):
                 starts.append(_start(rows, last + 1, number))
                 seen.clear()
             seen.add(key)
@@ -175,6 +200,16 @@ def _regions(
             fields.append(found[position])
             position += 1
         yield begin, end, fields
+
+
+def _cut_above(rows: list[str], found: list[tuple[int, str, str]], last: int, high: int) -> bool:
+    """Return whether the output of the anchor at `high` is a second one, and the first lost its upper lines.
+
+    Then what stands late in every output comes before its first line, and comes again.
+    """
+    begin = _start(rows, last + 1, high)
+    above = {key for number, key, _ in found if last <= number < begin} & _LATE
+    return begin < high and bool(above) and above <= {key for number, key, _ in found if number > high}
 
 
 def _start(rows: list[str], low: int, high: int) -> int:

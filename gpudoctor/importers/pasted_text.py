@@ -24,6 +24,16 @@ _FILLED = re.compile(r"(?<! ) {60,}(?=[A-Z>])")
 
 _NUMBERED_LINE = re.compile(r"[ \t]{0,8}(\d{1,6})(?:[ \t|:.]|$)[ \t|]{0,3}")
 _NUMBERED_ENOUGH = 6
+_KEY_IN_A_CELL = re.compile(
+    r"^[ \t]{0,8}\|[ *`]{0,4}(PyTorch version|CUDA used to build PyTorch|Is CUDA available|GPU models and configuration"
+    r"|Nvidia driver version)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_KEYS_ENOUGH = 3
+_ITEM = re.compile(r"^[ \t]{0,8}[-*] (?=\[(?:pip3?|conda)\] )")
+_CELLS = re.compile(
+    r"^[ \t]{0,8}\|(?P<key>[^|\n]{0,4000})\|(?:(?P<value>[^|\n]{0,4000})\|)?[ \t]{0,80}$", re.MULTILINE
+)
 _IN_A_STRING = ("Is debug build", "CUDA used to build", "Is CUDA available")
 
 
@@ -58,7 +68,7 @@ def rows(text: str, begins: Callable[[str], bool]) -> tuple[list[str], list[str]
 
     None is indented. `begins` says which line is none that a terminal cut off from the one above it.
     """
-    text = unnumbered(unescaped(text))
+    text = untabled(unnumbered(unescaped(text)))
     first = min((place for sign in _SIGNS if (place := text.find(sign)) >= 0), default=None)
     if first is None:
         return [], []
@@ -107,6 +117,20 @@ def unnumbered(text: str) -> str:
     return "\n".join(_NUMBERED_LINE.sub("", piece, count=1) for piece in pieces)
 
 
+def untabled(text: str) -> str:
+    """Take collect_env's lines out of a table: ``| PyTorch version | 2.1.0 |``, ``| PyTorch version: 2.1.0 |``."""
+    if len(set(_KEY_IN_A_CELL.findall(text))) < _KEYS_ENOUGH:
+        return text
+    return _CELLS.sub(_row, text)
+
+
+def _row(match: re.Match[str]) -> str:
+    key, value = match["key"].strip(" *`"), (match["value"] or "").strip(" `")
+    return (
+        "" if not key.strip(":- ") else f"{key.rstrip(':')}: {value}" if match["value"] is not None else key
+    )
+
+
 def _unquoted(line: str) -> str:
     match = _PREFIX.match(line)
     return (line[match.end() :] if match else line).lstrip("\xa0")
@@ -130,8 +154,10 @@ def without_filling(text: str) -> str:
 def without_marks(line: str) -> str:
     """Remove the marks of inline code and bold; a line without any keeps its indentation.
 
-    Where it was wrapped, that may be a blank at the cut.
+    Where it was wrapped, that may be a blank at the cut. An entry of collect_env's lists is no item of another list.
     """
+    if "[pip" in line or "[conda]" in line:
+        line = _ITEM.sub("", line)
     return line.replace("**", "").strip().strip("`") if "`" in line or "**" in line else line
 
 

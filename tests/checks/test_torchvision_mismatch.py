@@ -150,7 +150,6 @@ def test_a_pin_that_is_not_met_is_a_warning_where_the_operators_load():
         ("0.19.0", "2.6.0"),
         ("0.28.0", "2.14.0"),
         ("0.30.0", "2.14.0"),
-        ("0.2.2", "1.1.0"),
         ("0.9.1+cu111", "1.13.1+cu117"),
         ("0.14.1", "2.0.0.dev20230110+cu118"),  # a release beside a nightly that came after it
     ],
@@ -159,6 +158,12 @@ def test_releases_that_do_not_belong_together(vision, torch):
     _, [finding] = pair(vision, torch)
     assert finding.severity is Severity.ERROR
     assert f"torchvision {vision} beside torch {torch}" in finding.message
+
+
+def test_one_without_compiled_operators_is_a_note():
+    _, [finding] = pair("0.2.2", "1.1.0")
+    assert finding.severity is Severity.NOTE
+    assert "came with 0.3" in finding.message
 
 
 def test_a_build_from_source_of_another_release_is_a_warning():

@@ -605,7 +605,34 @@ def test_a_gpu_on_a_line_of_its_own_beside_a_cut_block(facts_of):
         lambda text: "".join(
             f"{number}: {line}" for number, line in enumerate(text.splitlines(keepends=True), 1)
         ),
+        lambda text: "".join(f"| {line} |\n" for line in text.splitlines()),
+        lambda text: "".join(f"- {line}\n" if line else "\n" for line in text.splitlines()),
     ],
 )
-def test_a_block_as_a_string_and_with_the_numbers_of_its_lines(carried, facts_of):
+def test_a_block_as_a_string_a_list_or_a_table_and_with_the_numbers_of_its_lines(carried, facts_of):
     assert facts_of(carried(BLOCK)) == facts_of(BLOCK)
+
+
+def test_keys_and_values_in_a_table(facts_of):
+    text = (
+        "| Key | Value |\n|:---|---:|\n| **PyTorch version** | `2.1.0` |\n| CUDA used to build PyTorch | 12.1 |\n"
+        "| Is CUDA available: | False |\n| GPU models and configuration | GPU 0: NVIDIA A10 |\n"
+        "| Nvidia driver version | 460.32.03 |\n"
+    )
+    facts = facts_of(text)
+    assert (facts["torch"].version, facts["torch"].cuda, facts["torch"].cuda_available) == (
+        "2.1.0",
+        "12.1",
+        False,
+    )
+    assert (facts["gpus"].driver_version, facts["gpus"].devices[0].name) == ("460.32.03", "NVIDIA A10")
+
+
+@pytest.mark.parametrize("cut", ["Is CUDA available", "Nvidia driver version", "[pip3] torch=="])
+def test_another_block_above_that_lost_its_first_lines(cut, facts_of):
+    older = BLOCK.replace("2.5.1", "1.6.0")
+    facts = facts_of(older[older.index(cut) :] + "\n\nAnd the other machine:\n" + BLOCK)
+    alone = facts_of(BLOCK)
+    assert [facts[name] for name in ("torch", "gpus", "distributions")] == [
+        alone[name] for name in ("torch", "gpus", "distributions")
+    ]
