@@ -94,7 +94,7 @@ check = Check(
         # PyTorch Geometric's, which compare themselves
         r"Detected that PyTorch and (?P<extension>torch_\w+) were compiled with different CUDA versions",
         # a library of CUDA's that met another release of its own
-        r"(?:ImportError|OSError): \S{0,200}?\b(?:lib(?:cu(?:blas|dnn|sparse|solver|fft|rand)|nv|nccl|torch|c10|caffe2)\w*)\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
+        r"(?:ImportError|OSError): \S{0,200}?\b(?:lib(?:cu(?:blas|dnn|sparse|solver|fft|rand)|nv|nccl|torch(?!audio|text|vision)|c10|caffe2)\w*)\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
         # an extension, whatever it misses
         r"ImportError: (?!\S*torch(?:vision|audio[/\\]))(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],
