@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()
 KNOWN = {check.id: check for check in REGISTRY.checks()}
 SECTIONS = ["What happens", "Why", "How to tell", "See also"]
-NOT_WRITTEN_YET = 6
+NOT_WRITTEN_YET = 3
 """How many checks wait for a reproduction that a script could be. This number only shrinks."""
 NEEDS = re.compile(
     r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"

@@ -97,7 +97,7 @@ check = Check(
     "found][: <failed> failed][: <mapped> cannot be loaded, its file system is mounted noexec]",
     fixes=[
         MOVED,
-        Fix("Let torch take g++ itself: <cxx> comes from CXX", "unset CXX"),
+        Fix("Let torch take g++ itself: <cxx> comes from CXX", "unset CXX", proof="unset CXX"),
         Fix("Let Triton look for gcc or clang itself: <cc> comes from CC", "unset CC"),
         Fix(
             "Without root: install compilers into the conda environment, and name them",
@@ -124,7 +124,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -13,6 +13,8 @@ time, and the file may be cut off (`checkpoint-corrupt`).
 
 Print `RANK`, `LOCAL_RANK` and the host beside the call. Saving by local rank is right where the path is on a disk of
 the node's own.
+Or have the script check it: sum up who writes: `assert count == 1, f"one rank of each of {count} nodes wrote the same checkpoint"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 
@@ -26,15 +28,17 @@ from gpudoctor.facts import Call, Condition, Known, Script, meets_here, of_sever
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"one rank of each of (?P<nodes>\d+) nodes wrote the same checkpoint"],
+    message="a rank of each of <nodes> nodes wrote the same checkpoint: local rank 0 is one process on each node",
     otherwise="a warning in a script that is made for several nodes",
     fixes=[
         Fix(
             "Ask for the rank in the whole job",
             'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         )
     ],
-    no_reproduction="not written yet",
 )
 NODES = ("SLURM_NODEID", "GROUP_RANK", "NODE_RANK", "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
 

@@ -14,6 +14,8 @@ not matter.
 ## How to tell
 
 `{id(p) for g in optimizer.param_groups for p in g["params"]} & {id(p) for p in model.parameters()}` is empty.
+Or have the script check that: `assert held & own, "the optimizer has none of the model's parameters"`, with the two sets of above.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 
@@ -28,14 +30,16 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"the optimizer has none of the model's parameters"],
+    message="the optimizer steps parameters that the model does not use: it was built before FSDP replaced them",
     fixes=[
         Fix(
-            "Shard first, then build the optimizer",
-            "model = FullyShardedDataParallel(model)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)",
+            "Shard first, then build the optimizer; the same with FullyShardedDataParallel",
+            "fully_shard(model)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)",
             Kind.EDIT,
+            proof="fully_shard(model)",
         )
     ],
-    no_reproduction="not written yet",
 )
 SHARDING = ("torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard")
 

@@ -1,4 +1,11 @@
-"""checkpoint-per-node: seen in a script."""
+"""checkpoint-per-node: seen in a script, and in logs."""
+
+EXAMPLES = {
+    "AssertionError: one rank of each of 4 nodes wrote the same checkpoint": (
+        "a rank of each of 4 nodes wrote the same checkpoint: local rank 0 is one process on each node"
+    ),
+}
+NOT_THIS = ["Saved the checkpoint on rank 0 of 4 nodes"]
 
 FLAGGED = [
     """

@@ -1,4 +1,11 @@
-"""optimizer-before-wrap: seen in a script."""
+"""optimizer-before-wrap: seen in a script, and in logs."""
+
+EXAMPLES = {
+    "[rank1]: AssertionError: the optimizer has none of the model's parameters": (
+        "the optimizer steps parameters that the model does not use: it was built before FSDP replaced them"
+    ),
+}
+NOT_THIS = ["ValueError: optimizer got an empty parameter list"]
 
 FLAGGED = [
     """
