@@ -95,7 +95,8 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
             (
                 rf"NVRM: (?:GPU {PLACE}: )?.{{0,80}}(?:RmInitAdapter failed|rm_init_adapter failed|"
                 r"probe routine (?:failed|was not called)|I/O region assigned to your NVIDIA device is invalid|"
-                r"requires use of the NVIDIA open kernel modules|not supported by|supported through the NVIDIA)"
+                r"requires use of the NVIDIA open kernel modules|not supported by|supported through the NVIDIA|"
+                r"Open nvidia\.ko is only ready for use)"
             ),
             _event("nvrm"),
         ),

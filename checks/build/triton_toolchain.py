@@ -38,6 +38,7 @@ the packages differ. `grep noexec /proc/self/mountinfo` shows what is mounted so
 - [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
 """
 
+import errno
 import shlex
 from collections.abc import Iterator
 
@@ -58,6 +59,12 @@ SEE_MOUNT = Fix("See what is mounted noexec", "grep noexec /proc/self/mountinfo"
 REMOUNT = Fix("Or let libraries be loaded from it", "sudo mount -o remount,exec MOUNT", Kind.ADMIN)
 
 UNSET = Fix("Let Triton look for gcc or clang itself", "unset CC")
+UNSET_CXX = Fix("Let torch take g++ itself", "unset CXX")
+ANOTHER = Fix(
+    "Name folders on a file system of this node to which you may write",
+    "export TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor TORCH_EXTENSIONS_DIR=/DISK/extensions",
+    filled=(),
+)
 
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
@@ -139,7 +146,17 @@ def environment(
     if not torch.imported:
         return
     yield from _folders(storage or Storage())
+    if python.cxx_found is False:
+        yield _named("CXX", python.cxx, "torch.compile fails on the CPU, and so do extensions", UNSET_CXX)
     if not (torch.cuda_available or (torch.cuda and gpus and gpus.read)) or torch.hip:
+        if python.compiler_found is False:
+            yield _named(
+                "CC",
+                python.compiler or "",
+                "what is compiled here, such as an extension, fails",
+                UNSET,
+                note=True,
+            )
         return  # Triton compiles for GPUs
     if python.compiler is None:
         raise CannotTell("whether there is a C compiler is not known")
@@ -151,15 +168,8 @@ def environment(
             severity=Severity.NOTE,
         )
     elif python.compiler_found is False:
-        why = (
-            "Triton takes all of it for the name of one program"
-            if " " in python.compiler
-            else "there is no such program"
-        )
-        yield check.found(
-            f"CC is {python.compiler}, and {why}: torch.compile and Triton's kernels fail at their first use",
-            severity=Severity.WARNING,
-            fixes=[UNSET],
+        yield _named(
+            "CC", python.compiler, "torch.compile and Triton's kernels fail at their first use", UNSET
         )
     elif python.headers is False:
         yield check.found(
@@ -169,12 +179,44 @@ def environment(
         )
 
 
+def _named(variable: str, value: str, fails: str, fix: Fix, *, note: bool = False) -> Finding:
+    """Describe a variable that names no compiler."""
+    who = "Triton takes" if variable == "CC" else "torch takes"
+    why = f"{who} all of it for the name of one program" if " " in value else "there is no such program"
+    severity = Severity.NOTE if note or (variable == "CXX" and " " in value) else Severity.WARNING
+    return check.found(f"{variable} is {value}, and {why}: {fails}", severity=severity, fixes=[fix])
+
+
 def _folders(storage: Storage) -> Iterator[Finding]:
-    """Yield where compiled kernels land and no library can be loaded from."""
+    """Yield where compiled kernels land, and cannot be kept or loaded from."""
     for folder in storage.folders:
+        if folder.variable in CACHES and (why := _closed(folder)):
+            message = f"{folder.variable} is {folder.path}, and {why}: what is compiled cannot be kept there, and the first step fails"
+            yield check.found(
+                message,
+                severity=Severity.WARNING,
+                fixes=[
+                    ANOTHER,
+                    Fix("Or let it choose one below your home or /tmp", f"unset {folder.variable}"),
+                ],
+            )
+            continue
         named = folder.variable if folder.variable in (*CACHES, "TMPDIR") else ""
         if folder.no_exec and (named or folder.use in ("temporary files", "home")):
             yield _not_executable(folder, named)
+
+
+def _closed(folder: Folder) -> str:
+    """Say why nothing can be written to a folder; empty where it can, or that is not known."""
+    if folder.error_code == errno.ENOTDIR:
+        return "a part of this path is a file"
+    if folder.makeable is False:
+        return "it is not there and cannot be made"
+    if folder.error_code is not None:
+        return ""
+    if folder.read_only:
+        return f"{folder.mount} is mounted read-only"
+    return "this process may not write there" if folder.writable is False else ""
 
 
 def _not_executable(folder: Folder, named: str) -> Finding:

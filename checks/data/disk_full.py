@@ -138,7 +138,7 @@ def _full(folder: Folder) -> Finding | None:
             return check.found(message, severity=Severity.WARNING, fixes=fixes)
     if folder.inodes and folder.inodes_free is not None and not folder.read_only:
         left = f"{_name(folder)} ({folder.mount or folder.path}) has {folder.inodes_free} of {folder.inodes} inodes left"
-        if folder.inodes_free < min(INODES_FEW, folder.inodes / 20):
+        if folder.inodes_free <= min(INODES_FEW, folder.inodes / 20):
             severity = Severity.ERROR if folder.inodes_free == 0 else Severity.WARNING
             message = f"{left}: no more files can be made there, however much space `df -h` shows"
             return check.found(message, severity=severity, fixes=[WHICH, ELSEWHERE])

@@ -85,7 +85,7 @@ check = Check(
         # TensorFlow, which goes on with the CPU
         r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
     ],
-    follows=["torch-cpu-build", "nouveau-bound"],
+    follows=["torch-cpu-build", "nouveau-bound", "open-kernel-module"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],
 )
 

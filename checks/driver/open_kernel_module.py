@@ -34,7 +34,7 @@ MIT/GPL" for it and "NVIDIA" for the closed one. `sudo dmesg | grep -A3 NVRM` sa
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, count
 from gpudoctor.facts import Driver, Gpus, KernelLog, Pci
 
 LEAVE_OUT = Fix(
@@ -57,6 +57,13 @@ CLOSED = Fix(
     Kind.ADMIN,
 )
 DECODING = Fix("Turn on Above 4G Decoding in the machine's firmware settings, and restart", kind=Kind.ADMIN)
+
+WANTED = {
+    "requires use of the NVIDIA open kernel modules": "open",
+    "not supported by open": "closed",
+    "is only ready for use on Data Center GPUs": "closed",
+}
+"""What the module writes into the kernel log, and the kind that the GPU needs."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -96,10 +103,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.environment
 def environment(pci: Pci, driver: Driver, gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
     """GPUs are on the bus, the driver is loaded and has started none of them, and its kind may be why."""
+    if not driver.loaded:
+        yield from _not_started(pci, log)
+        return
     if gpus.hanging or gpus.interrupted:
         raise CannotTell("NVML did not answer to the end")
     cards = [card for card in pci.usable if card.driver == "nvidia"]
-    if not cards or not driver.loaded or gpus.devices or gpus.error is not None:
+    if not cards or gpus.devices or gpus.error is not None:
         return
     if not driver.unfit(cards, log):
         return  # gpu-missing
@@ -109,3 +119,20 @@ def environment(pci: Pci, driver: Driver, gpus: Gpus, log: KernelLog | None) -> 
         "none: the other kind of module, the machine's firmware or the GPU itself is the reason"
     )
     yield check.found(message, fixes=[LOOK, LEAVE_OUT, CLOSED if kind == "open" else OPEN, DECODING])
+
+
+def _not_started(pci: Pci, log: KernelLog | None) -> Iterator[Finding]:
+    """A module that can run none of the GPUs leaves again, and has said why."""
+    cards = [card for card in pci.usable if card.driver is None]
+    said = next(
+        (e.text for e in (log.of("nvrm") if log else []) if any(words in e.text for words in WANTED)), ""
+    )
+    if not cards or not said:
+        return
+    wanted = next(kind for words, kind in WANTED.items() if words in said)
+    message = (
+        f"{count(len(cards), 'NVIDIA GPU')} on the PCI bus, and the driver that was loaded runs none of them and is gone "
+        f"again: by the kernel log {'it needs' if len(cards) == 1 else 'they need'} the {wanted} kind of kernel module"
+    )
+    fixes = [LEAVE_OUT, OPEN if wanted == "open" else CLOSED]
+    yield check.found(message, evidence=[Evidence(said, "kernel log")], fixes=fixes)

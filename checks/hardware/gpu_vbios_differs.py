@@ -8,7 +8,8 @@ otherwise. Mostly nothing else; sometimes one GPU has other clocks, power limits
 ## Why
 
 A card was exchanged, or an update of the firmware reached only some. Clusters ask for one version throughout (Azure's
-health checks do), since clocks, power and links are set by it.
+health checks do), since clocks, power and links are set by it. A board of another part number has a firmware of its own: that
+is a note, and tells that this GPU may not be quite like its neighbours.
 
 ## How to tell
 
@@ -25,9 +26,11 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Gpu, Gpus, Pci
 
+SEE_PARTS = Fix("See the part number of each", "nvidia-smi -q | grep -E '^GPU|Part Number'")
+
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note for cards of workstations",
+    otherwise="a note for cards of workstations, and for boards of several part numbers",
     fixes=[
         Fix(
             "See them side by side, and send the administrators the list",
@@ -41,7 +44,7 @@ check = Check(
 
 @check.environment
 def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
-    """Boards of one name and part number have several versions of the VBIOS; cards of shops always differ."""
+    """Boards of one name have several part numbers, or several versions of the VBIOS with one; cards of shops always differ."""
     if gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
     equal: dict[tuple[str, str], list[Gpu]] = {}
@@ -58,3 +61,21 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
                 f"{len(some)} x {name} have {len(versions)} versions of the VBIOS: {', '.join(versions)}"
             )
             yield check.found(message, severity=severity, evidence=said)
+    yield from _parts([gpu for some in equal.values() for gpu in some], gpus)
+
+
+def _parts(cards: list[Gpu], gpus: Gpus) -> Iterator[Finding]:
+    """Note that boards of one name are not of one part number: one was exchanged for another version of the board."""
+    for name in sorted({gpu.name for gpu in cards}):
+        parts: dict[str, list[Gpu]] = {}
+        for gpu in cards:
+            if gpu.name == name and gpu.board_part:
+                parts.setdefault(gpu.board_part, []).append(gpu)
+        if len(parts) > 1:
+            yield check.found(
+                f"{sum(map(len, parts.values()))} x {name} are of {len(parts)} part numbers: boards of another version may have "
+                "other memory, power and firmware",
+                severity=Severity.NOTE,
+                evidence=[f"{part}: GPU {gpus.numbers(those)}" for part, those in sorted(parts.items())],
+                fixes=[SEE_PARTS],
+            )

@@ -158,8 +158,10 @@ def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:
             severity=Severity.NOTE,
             fixes=[Fix("If it should have them", "docker run --gpus all IMAGE")],
         )
-    elif value is not None and value not in NOTHING:
-        message = f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"
+    elif value is not None:
+        message = f"{NAME}={value or '(empty)'}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"
+        if value.strip() in NOTHING:
+            message += " here, and hides every GPU on a machine that has some"
         yield check.found(message, severity=Severity.NOTE, fixes=[Fix("Remove it", f"unset {NAME}")])
 
 

@@ -38,16 +38,17 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
-    """GPUs of several models, and CUDA's order is another than that of the bus."""
-    if gpus.silence(pci):
-        raise CannotTell(gpus.silence(pci))
-    names = [gpu.name for gpu in gpus.read if gpu.name]  # one that does not answer has none
+def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
+    """GPUs of several models, and CUDA's order is another than that of the bus; or a value that CUDA does not know."""
+    names = [gpu.name for gpu in gpus.read if gpu.name] if gpus else []  # one that does not answer has none
+    value = launch.variables.get(NAME, BY_BUS)
+    if len(set(names)) < 2 and value not in ORDERS:
+        message = f"{NAME} is {value or '(empty)'}, and CUDA knows {' and '.join(ORDERS)} alone"
+        yield check.found(message, severity=Severity.NOTE)
+        return
+    if gpus is None or gpus.silence(pci):
+        raise CannotTell("gpus: not in this report" if gpus is None else gpus.silence(pci))
     if len(set(names)) < 2 or launch.variables.get(NAME) == BY_BUS:
-        value = launch.variables.get(NAME, BY_BUS)
-        if names and value not in ORDERS:
-            message = f"{NAME} is {value or '(empty)'}, and CUDA knows {' and '.join(ORDERS)} alone"
-            yield check.found(message, severity=Severity.NOTE)
         return
     visible = launch.variables.get("CUDA_VISIBLE_DEVICES")
     order = launch.variables.get(NAME, "unset")

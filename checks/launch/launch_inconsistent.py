@@ -47,6 +47,11 @@ TASK = Fix(
     "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'",
 )
 
+ONE_EACH = Fix(
+    "Start torchrun once on each node, without mpirun, or once a node by it",
+    "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -76,10 +81,10 @@ def environment(
     launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None, ranks: Ranks | None
 ) -> Iterator[Finding]:
     """Two of the variables cannot both be true, reports of ranks contradict each other, or ranks outnumber the GPUs."""
-    for contradiction in (_no_numbers, _sizes, _torchrun, _slurm, _mpirun):
+    for contradiction in (_no_numbers, _sizes, _torchrun, _slurm, _mpirun, _torchrun_each):
         message = contradiction(launch)
         if message:
-            fixes = [TASK, DROP] if contradiction is _slurm else [DROP, TORCHRUN]
+            fixes = {_slurm: [TASK, DROP], _torchrun_each: [ONE_EACH]}.get(contradiction, [DROP, TORCHRUN])
             yield check.found(message, fixes=fixes)
             return
     if ranks is not None:
@@ -196,6 +201,20 @@ def _mpirun(launch: Launch) -> str | None:
         if number is not None and own is not None and number != own:
             return f"{name} is {number} in the process whose {its} is {own}: set before mpirun, it is the same in all"
     return None
+
+
+def _torchrun_each(launch: Launch) -> str | None:
+    """Say that mpirun started torchrun several times on this node, and each of them starts all of its ranks."""
+    mpi = launch.mpi
+    if mpi is None or not launch.torchrun:
+        return None
+    here, ranks = launch.number(mpi.local_size), launch.number("LOCAL_WORLD_SIZE")
+    if here is None or here < 2 or ranks is None or ranks < here:
+        return None  # fewer ranks in each than there are of them: the GPUs may be shared out so
+    return (
+        f"mpirun started {here} processes on this node ({mpi.local_size}), and in each torchrun starts {ranks} ranks: "
+        f"{here * ranks} processes, of which {here} have the same RANK"
+    )
 
 
 def _more_than_gpus(

@@ -133,6 +133,10 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
     """The file system at /dev/shm is what a container gets by default, or too full for this launch."""
     if host.system not in ("", "Linux"):
         return
+    if host.shm_missing:
+        message = "there is no /dev/shm: NCCL, DataLoader workers and every lock of multiprocessing fail"
+        yield check.found(message, fixes=[SEE, *_fixes(host.container)])
+        return
     if host.shm_bytes is None:
         raise CannotTell("the size of /dev/shm is not known, or nothing is mounted there")
     if host.shm_writable is False or host.shm_inodes_free == 0:

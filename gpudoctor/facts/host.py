@@ -42,6 +42,8 @@ class Host(Struct, frozen=True, kw_only=True):
     memory_available_bytes: int | None = None
     shm_bytes: int | None = None
     """Size of the file system at ``/dev/shm``; ``None``: there is none."""
+    shm_missing: bool = False
+    """There is no folder ``/dev/shm`` at all."""
     shm_free_bytes: int | None = None
     shm_inodes_free: int | None = None
     """Files that can still be made there; ``None``: that file system does not count them."""

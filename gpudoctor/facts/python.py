@@ -29,6 +29,10 @@ class Python(Struct, frozen=True, kw_only=True):
     ``None``: not known."""
     compiler_found: bool | None = None
     """Whether CC names a program; ``None``: it is not set, or not known."""
+    cxx: str = ""
+    """What CXX names: the C++ compiler that torch.compile would take on the CPU."""
+    cxx_found: bool | None = None
+    """Whether CXX names a program; ``None``: it is not set, or not known."""
     headers: bool | None = None
     """``Python.h`` of this very Python is installed."""
     not_preloaded: list[str] | None = None

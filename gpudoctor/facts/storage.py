@@ -34,6 +34,8 @@ class Folder(Struct, frozen=True, kw_only=True):
     """Mounted ``noexec``: no program that lies there can be run, no library loaded."""
     writable: bool | None = None
     """This process may write there (``access``)."""
+    makeable: bool | None = None
+    """It is not there, and this process could make it; ``None``: it is there, or that is not known."""
     stalled: bool = False
     """It did not answer within the deadline."""
     error: str | None = None

@@ -48,6 +48,12 @@ def compiler_found():
     return None if not named else shutil.which(named) is not None
 
 
+def cxx_found():
+    """Return whether what CXX names is a program, for which torch.compile takes all of it. None: CXX is not set."""
+    named = os.environ.get("CXX")
+    return None if not named else shutil.which(named) is not None
+
+
 def headers():
     return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 
@@ -134,6 +140,8 @@ tell(
             "search_path": search_path,
             "compiler": compiler(),
             "compiler_found": compiler_found(),
+            "cxx": os.environ.get("CXX") or "",
+            "cxx_found": cxx_found(),
             "headers": headers(),
             "not_preloaded": not_preloaded(),
         },

@@ -73,6 +73,10 @@ def _threads(loadavg: str) -> int | None:
 def _shm(folder: Path) -> dict[str, Any]:
     try:
         answer = os.statvfs(folder)
+    except FileNotFoundError:
+        return {
+            "shm_missing": (folder.parent / "null").exists()
+        }  # else that is no /dev, as in a recorded tree
     except OSError:
         return {}
     return {

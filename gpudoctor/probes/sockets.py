@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from psutil._common import sconn
 
 Named = Callable[[int | None], str | None]
+OF_TORCHRUN = ("TORCHELASTIC_RUN_ID", "GROUP_RANK")
 
 
 def probe() -> Sockets:
@@ -27,6 +28,8 @@ def probe() -> Sockets:
             return None
 
     ancestors = {process.pid for process in psutil.Process(os.getpid()).parents()}
+    # A process that started a rank is torchrun, or has torch; a shell's or a test's socket on the port is a stranger's.
+    launched = any(name in os.environ for name in OF_TORCHRUN)
     connections = psutil.net_connections(kind="tcp")
     listeners = {
         (found.laddr.port, found.laddr.ip, found.pid): Listener(
@@ -34,8 +37,8 @@ def probe() -> Sockets:
             address=found.laddr.ip,
             pid=found.pid,
             command=command(found.pid),
-            # PID 1 and login shells hold no rendezvous port; torchrun, as the parent of a rank, does.
-            own=found.pid in ancestors and found.pid != 1,
+            # PID 1 holds no rendezvous port; torchrun, as the parent of a rank, does.
+            own=found.pid in ancestors and found.pid != 1 and (launched or _has_torch(found.pid)),
         )
         for found in connections
         if found.status == psutil.CONN_LISTEN
@@ -46,6 +49,15 @@ def probe() -> Sockets:
         listeners=[listeners[key] for key in sorted(listeners, key=lambda k: (k[0], k[1], k[2] or 0))],
         held=[] if port is None or listening or _can_bind(port) else [_holder(port, connections, command)],
     )
+
+
+def _has_torch(pid: int) -> bool:
+    """Return whether a process has loaded torch; one that may not be looked into is taken for a launcher."""
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as maps:
+            return any(b"/libtorch" in line or b"/libc10" in line for line in maps)
+    except OSError:
+        return True
 
 
 def _port_of_the_launch() -> int | None:

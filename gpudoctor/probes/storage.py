@@ -4,6 +4,7 @@ A network file system that does not answer holds whoever asks, and no signal end
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -32,6 +33,8 @@ CACHES = (
     "XDG_CACHE_HOME",
 )
 deadline = 3 * PATIENCE
+OF_THE_KERNEL = ("proc", "sysfs", "cgroup", "cgroup2")
+"""File systems in which nobody makes folders for files, whatever their modes say."""
 
 
 class Mount(NamedTuple):
@@ -106,7 +109,8 @@ def look(path: str) -> dict[str, Any]:
         os.stat(path)
         space = os.statvfs(path)
     except OSError as error:
-        return {"error": error.strerror or str(error), "error_code": error.errno}
+        told = {"error": error.strerror or str(error), "error_code": error.errno}
+        return told | ({"makeable": _makeable(path)} if error.errno == errno.ENOENT else {})
     return {
         "real": real,
         "total_bytes": space.f_blocks * space.f_frsize,
@@ -116,6 +120,14 @@ def look(path: str) -> dict[str, Any]:
         "writable": os.access(path, os.W_OK | os.X_OK),
         "seconds": round(time.monotonic() - begun, 3),
     }
+
+
+def _makeable(path: str) -> bool:
+    """Return whether a folder that is not there could be made: in the nearest one above it that is."""
+    above = os.path.dirname(path.rstrip("/"))
+    while above and above != "/" and not os.path.lexists(above):
+        above = os.path.dirname(above)
+    return os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK)
 
 
 def _candidates() -> list[str]:
@@ -181,6 +193,8 @@ def _described(folder: Folder, answer: dict[str, Any] | None, mounts: list[Mount
             file_system_read_only=mount.file_system_read_only,
             no_exec=mount.no_exec,
         )
+    if answer is not None and answer.get("makeable") and (folder.read_only or folder.kind in OF_THE_KERNEL):
+        answer["makeable"] = False
     return replace(folder, **answer) if answer is not None else replace(folder, stalled=True)
 
 

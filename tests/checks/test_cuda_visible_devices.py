@@ -164,8 +164,6 @@ def test_a_list_that_minus_one_ends_is_a_warning():
             "gpu-uuid-1",
             Gpus(devices=[Gpu(index=i, uuid=f"gpu-uuid-{i + 1}") for i in range(12)]),
         ),  # a redacted report
-        ("", Gpus()),
-        ("-1", Gpus(error="Driver Not Loaded", error_code=9)),
     ],
 )
 def test_passes(value, gpus):
@@ -197,6 +195,13 @@ def test_a_machine_without_gpus_gets_a_note():
     for gpus in (Gpus(), Gpus(error="NVML Shared Library Not Found", error_code=12)):
         _, [finding] = run("0,1", gpus)
         assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize("value", ["", "-1", "NoDevFiles"])
+def test_what_hides_all_gpus_hides_none_where_there_is_none(value):
+    _, [finding] = run(value, Gpus(error="Driver Not Loaded", error_code=9))
+    assert finding.severity is Severity.NOTE
+    assert "hides every GPU on a machine that has some" in finding.message
 
 
 def test_a_container_that_was_started_without_gpus_gets_a_note():

@@ -55,6 +55,15 @@ def test_a_value_that_cuda_does_not_know_is_a_note():
     assert order(NEW, MORE, CUDA_DEVICE_ORDER="FASTEST_FIRST")[0].status is CheckStatus.PASSED
 
 
+def test_a_wrong_value_shows_without_a_gpu_too():
+    launch = Launch(variables={"CUDA_DEVICE_ORDER": "PCI_ORDER"})
+    no_driver = Gpus(error="Driver Not Loaded", error_code=9)
+    for facts in ({"launch": launch}, {"launch": launch, "gpus": no_driver, "pci": Pci()}):
+        _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert finding.severity is Severity.NOTE
+        assert finding.message.startswith("CUDA_DEVICE_ORDER is PCI_ORDER, and CUDA knows")
+
+
 def test_passes():
     for result, _ in (
         order(NEW, MORE),

@@ -30,11 +30,18 @@ def test_a_note_for_cards_that_are_bought_one_by_one():
     assert finding.severity is Severity.NOTE
 
 
+def test_another_part_number_is_a_note_and_has_a_firmware_of_its_own():
+    _, [finding] = run(one(0, "96.00.74"), one(1, "96.00.61", part="692-2G520-0205-000"), one(2, "96.00.74"))
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("3 x H100 are of 2 part numbers")
+    assert [e.text for e in finding.evidence] == ["692-2G520-0200-000: GPU 0,2", "692-2G520-0205-000: GPU 1"]
+
+
 def test_passes():
     cards = [one(0, "95.01", "NVIDIA GeForce RTX 4090", ""), one(1, "95.02", "NVIDIA GeForce RTX 4090", "")]
     kinds = [one(0, "96.00.74"), one(1, "92.00.19", "A100")]
-    parts = [one(0, "96.00.74"), one(1, "96.00.61", part="692-2G520-0205-000")]
-    for some in (cards, kinds, parts, [one(0, ""), one(1, "96.00.61")]):
+    shops = [one(n, "95.01", "NVIDIA GeForce RTX 4090", part) for n, part in enumerate(("900-1", "900-2"))]
+    for some in (cards, kinds, shops, [one(0, ""), one(1, "96.00.61")]):
         result, _ = run(*some)
         assert result.status is CheckStatus.PASSED
 

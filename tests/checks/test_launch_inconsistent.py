@@ -97,6 +97,17 @@ def mpi(size, rank, **variables):
     return {"OMPI_COMM_WORLD_SIZE": str(size), "OMPI_COMM_WORLD_RANK": str(rank), **variables}
 
 
+def torchrun_in_each(here, **variables):
+    own = {
+        "TORCHELASTIC_RUN_ID": "none",
+        "RANK": "1",
+        "LOCAL_RANK": "1",
+        "WORLD_SIZE": "4",
+        "LOCAL_WORLD_SIZE": "4",
+    }
+    return mpi(here, 0, OMPI_COMM_WORLD_LOCAL_SIZE=str(here), **{**own, **variables})
+
+
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
@@ -114,6 +125,9 @@ def mpi(size, rank, **variables):
         ({"PMI_SIZE": "8", "PMI_RANK": "5", "WORLD_SIZE": "8", "RANK": "0"}, "whose PMI_RANK is 5"),
         ({"PMI_SIZE": "1", "PMI_RANK": "0", "WORLD_SIZE": "8", "RANK": "3"}, ""),
         ({"MV2_COMM_WORLD_SIZE": "4", "WORLD_SIZE": "6"}, "mpirun started 4 processes (MV2_COMM_WORLD_SIZE)"),
+        (torchrun_in_each(4), "in each torchrun starts 4 ranks: 16 processes, of which 4 have the same RANK"),
+        (torchrun_in_each(1), ""),
+        (torchrun_in_each(4, LOCAL_WORLD_SIZE="2"), ""),  # each of them may have two GPUs of its own
     ],
 )
 def test_mpiruns_ranks(variables, says):

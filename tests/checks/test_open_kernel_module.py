@@ -63,6 +63,24 @@ def test_another_reason_where_the_loaded_kind_runs_the_gpu_unless_the_driver_say
         assert run(kernel_log=KernelLog(events=[said]), **facts)[0].status is CheckStatus.FOUND
 
 
+def test_a_module_that_ran_no_gpu_is_gone_and_its_words_are_in_the_log():
+    card = PciDevice(address="0000:3b:00.0", device="0x1db4", device_class="0x0302")
+    facts = {
+        "driver": Driver(),
+        "pci": Pci(nvidia=[card]),
+        "gpus": Gpus(error="Driver Not Loaded", error_code=9),
+    }
+    assert run(kernel_log=KernelLog(), **facts)[0].status is CheckStatus.PASSED
+    for text, kind in (
+        ("NVRM: installed in this system is not supported by open", "closed"),
+        ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.", "open"),
+    ):
+        log = KernelLog(events=[KernelEvent(kind="nvrm", text=text)])
+        _, [finding] = run(kernel_log=log, **facts)
+        assert f"it needs the {kind} kind of kernel module" in finding.message
+        assert any("server-open" in fix.command for fix in finding.fixes) is (kind == "open")
+
+
 def test_what_needs_no_root_is_offered():
     assert any(fix.kind is Kind.COMMAND and "--exclude=NODE" in fix.command for fix in CHECK.fixes)
 

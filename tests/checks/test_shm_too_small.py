@@ -121,6 +121,13 @@ def test_one_that_takes_no_files_whatever_its_size():
     assert finding.fixes[0].command.startswith("df -i /dev/shm")
 
 
+def test_there_is_none_at_all():
+    _, [finding] = run(host=Host(system="Linux", shm_missing=True))
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("there is no /dev/shm:")
+    assert run(host=Host(system="Darwin", shm_missing=True))[0].status is CheckStatus.PASSED
+
+
 def test_a_large_file_system_that_is_full():
     _, [finding] = run(host=host(8192, 12, container=None), gpus=gpus(4))
     assert finding.severity is Severity.ERROR

@@ -167,6 +167,49 @@ def test_a_folder_from_which_no_library_can_be_loaded(storage, severity, says):
     assert finding.fixes[-1].command == "sudo mount -o remount,exec /tmp"
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"error_code": 20, "error": "Not a directory"}, "a part of this path is a file"),
+        ({"error_code": 2, "makeable": False}, "it is not there and cannot be made"),
+        ({"read_only": True, "mount": "/images"}, "/images is mounted read-only"),
+        ({"writable": False}, "this process may not write there"),
+    ],
+)
+def test_a_cache_that_takes_nothing(fields, says):
+    good = Python(compiler="/usr/bin/gcc", headers=True)
+    named = {"use": "cache", "variable": "TORCHINDUCTOR_CACHE_DIR", "path": "/images/k", **fields}
+    _, [finding] = run(torch=TORCH, python=good, storage=folder(**named))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith(f"TORCHINDUCTOR_CACHE_DIR is /images/k, and {says}")
+    assert run(torch=TORCH, python=good, storage=folder(**{**named, "variable": "HF_HOME"}))[1] == []
+
+
+def test_a_cache_that_is_made_at_the_first_use():
+    good = Python(compiler="/usr/bin/gcc", headers=True)
+    for fields in ({"error_code": 2, "makeable": True}, {"error_code": 2}, {"writable": True}):
+        named = {"use": "cache", "variable": "TRITON_CACHE_DIR", "path": "/d/t", **fields}
+        assert run(torch=TORCH, python=good, storage=folder(**named))[1] == []
+
+
+def test_a_cplusplus_compiler_that_a_variable_names():
+    for torch in (TORCH, Torch(imported=True, version="2.15.0+cpu")):
+        named = Python(compiler="/usr/bin/gcc", headers=True, cxx="/opt/gone/g++", cxx_found=False)
+        _, [finding] = run(torch=torch, python=named)
+        assert finding.severity is Severity.WARNING
+        assert finding.message.startswith("CXX is /opt/gone/g++, and there is no such program")
+    words = Python(compiler="/usr/bin/gcc", headers=True, cxx="ccache g++", cxx_found=False)
+    _, [finding] = run(torch=TORCH, python=words)
+    assert finding.severity is Severity.NOTE  # an extension takes it
+
+
+def test_a_c_compiler_that_is_named_is_a_note_where_nothing_is_compiled_for_a_gpu():
+    cpu = Torch(imported=True, version="2.15.0+cpu")
+    _, [finding] = run(torch=cpu, python=Python(compiler="/opt/gone/cc", compiler_found=False, headers=True))
+    assert finding.severity is Severity.NOTE
+    assert "CC is /opt/gone/cc, and there is no such program" in finding.message
+
+
 def test_a_folder_like_any_other():
     good = Python(compiler="/usr/bin/gcc", headers=True)
     for storage in (folder(no_exec=False), folder(), folder(no_exec=True, use="mount")):

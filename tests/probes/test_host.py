@@ -194,6 +194,12 @@ def test_numa_governors_and_rdma_of_a_recorded_machine(tmp_path: Path) -> None:
     assert host.uptime_seconds == 350735.47
 
 
+def test_a_dev_without_shm(tmp_path: Path) -> None:
+    host = probe(tree(tmp_path, {"dev/null": ""}))
+    assert (host.shm_bytes, host.shm_missing) == (None, True)
+    assert probe(tree(tmp_path, {"dev/shm/.keep": ""})).shm_missing is False
+
+
 def test_nothing_is_known_of_an_empty_root(tmp_path: Path) -> None:
     host = probe(tmp_path)
     assert (host.cgroup, host.capabilities, host.shm_bytes, host.uptime_seconds) == (None, None, None, None)

@@ -60,8 +60,9 @@ def test_a_strangers_listener_shows_port_pid_and_command(
     assert f"pid {pid}" in found.owner
 
 
-def test_a_listener_of_the_process_that_asks_is_its_own(ask: Ask) -> None:
+def test_a_listener_of_the_process_that_asks_is_its_own(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Torchrun holds the rendezvous port while its ranks look: that is no stranger."""
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         found = sockets_of(ask("sockets")).listener(listener.getsockname()[1])
     assert found is not None

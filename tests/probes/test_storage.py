@@ -87,6 +87,17 @@ def test_without_home_and_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert probe().of("home") is None
 
 
+def test_a_cache_that_is_not_there_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "new" / "triton"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/proc/inductor")
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "file" / "extensions"))
+    found = {folder.variable: folder for folder in probe().folders}
+    assert found["TRITON_CACHE_DIR"].makeable is True
+    assert found["TORCHINDUCTOR_CACHE_DIR"].makeable is False
+    assert found["TORCH_EXTENSIONS_DIR"].error == "Not a directory"
+
+
 def test_a_full_file_system() -> None:
     script = (
         f"mount -t tmpfs -o size=1m tmpfs /mnt && head -c 2m /dev/zero > /mnt/x 2>/dev/null; cd /mnt; {PROBE}"
