@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, listed
-from gpudoctor.facts import Distribution, Distributions, Launch, Python, Torch, WheelFile
+from gpudoctor.facts import Distribution, Distributions, Launch, Python, Torch, WheelFile, parsed_version
 
 VERSION = r"\([\d, ]{3,20}\)|\d{3,6}"
 DETECTED = (
@@ -106,6 +106,9 @@ OPENMP = ("libgomp", "libiomp5", "libomp")
 GENERATION = re.compile(r"^nvidia-(?P<name>nccl|cudnn|cusparselt|nvshmem)-cu(?P<cuda>\d+)$")
 """Wheels that lie in the same folder whatever CUDA they are for (RECORD files of both); the others have one of their
 own since CUDA 13."""
+CUDNN = re.compile(r"^nvidia-cudnn-cu\d+$")
+# torch 1.13 was the first that asks for wheels of NVIDIA's, 2.4 the first with cuDNN 9 (RELEASE.md).
+FIRST_WHEELS, CUDNN_9 = (1, 13), (2, 4)
 ANY_GENERATION = re.compile(r"nvidia-[a-z-]{3,40}-cu(\d\d)\b")
 LOADED = Fix("See what asks for them", "python -m pip freeze | grep -i nvidia")
 OFF_PATH = Fix(
@@ -165,6 +168,7 @@ def _generations(
         )
     else:
         yield from _of_another(wheels, torch, own)
+        yield from _other_cudnn(wheels, torch, own)
         return
     unwanted = [name for names in shared for name in names if name not in pinned] if pinned else []
     fixes = [_again(python, distributions)]
@@ -199,6 +203,32 @@ def _of_another(
             "torch loads its own, and another package that loads these brings two into one process"
         )
         yield check.found(message, severity=Severity.NOTE, fixes=[LOADED])
+
+
+def _other_cudnn(
+    wheels: list[Distribution], torch: Distribution | None, own: Torch | None
+) -> Iterator[Finding]:
+    """Note a wheel of cuDNN that has no libcudnn.so of the number that torch asks for; a text's list has no pins."""
+    version = parsed_version(own.version) if own is not None and own.cuda else None
+    if (
+        torch is None
+        or torch.pins
+        or version is None
+        or version.is_prerelease
+        or version.release < FIRST_WHEELS
+    ):
+        return
+    asked = 9 if version.release >= CUDNN_9 else 8
+    for wheel in wheels:
+        brought = parsed_version(wheel.version)
+        if wheel.location == torch.location and CUDNN.match(wheel.name.lower().replace("_", "-")):
+            if brought is not None and brought.major in (8, 9) and brought.major != asked:
+                message = (
+                    f"{wheel.name} {wheel.version} is installed, and torch {version.public} asks for libcudnn.so.{asked}: "
+                    "it loads one from elsewhere, or none"
+                )
+                yield check.found(message, severity=Severity.NOTE, fixes=[LOADED])
+            return
 
 
 def _changed(

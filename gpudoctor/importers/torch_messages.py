@@ -27,7 +27,9 @@ _ERROR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,60}(?:Error|Exception)): ?(?P<me
 _MODULE = re.compile(
     r"Error while finding module specification for .torch[\w.]{0,40}. \((?P<type>\w{1,60}): (?P<message>.*)\)"
 )
-_TORCH_FILE = re.compile(r"File \"(?P<file>[^\"]{1,400}[\\/]torch[\\/]__init__\.py)\"")
+_TORCH_FILE = re.compile(r"(?:File \"|^)(?P<file>[^\"\n]{1,400}[\\/]torch[\\/]__init__\.py)\"", re.MULTILINE)
+# Where a traceback was copied from: the lines above were left out, or a part of this one.
+_FRAME = re.compile(r"(?:File \")?[^\"\s]{1,300}[\\/]torch[\\/]__init__\.py\", line \d{1,5}, in ")
 _LIBRARY = re.compile(
     r"(?P<message>\S{0,300}\btorch[\\/]lib[\\/]\w{3,40}\.so\S{0,20}: undefined symbol: \w{1,200})"
 )
@@ -134,13 +136,15 @@ def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:
     for number, line in enumerate(lines):
         if "Error while finding" in line and (module := _MODULE.search(line)):
             return Raised(type=module["type"], message=module["message"]), None
-        if line.lstrip().startswith("Traceback (most recent call last)"):
+        text = line.strip()
+        headless = begin is None and _FRAME.match(text)
+        if headless or text.startswith("Traceback (most recent call last)"):
             begin = number
-        elif begin is not None and (error := _ERROR.match(line.strip())):
-            text = "\n".join(lines[begin : number + 1])[-6000:]
-            file = next(iter(_TORCH_FILE.findall(text)[-1:]), None)
-            if file or (_IMPORT.search(text) and "torch" in error["message"]):
-                return Raised(type=error["type"], message=error["message"][:2000], traceback=text), file
+        elif begin is not None and (error := _ERROR.match(text)):
+            trace = "\n".join(lines[begin : number + 1])[-6000:]
+            file = next(iter(_TORCH_FILE.findall(trace)[-1:]), None)
+            if file or (_IMPORT.search(trace) and "torch" in error["message"]):
+                return Raised(type=error["type"], message=error["message"][:2000], traceback=trace), file
             begin = None
     return None
 

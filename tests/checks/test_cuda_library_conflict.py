@@ -187,6 +187,26 @@ def test_a_list_of_packages_has_wheels_of_another_cuda():
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "cudnn", "asked"),
+    [
+        ("2.2.1+cu121", "9.1.0.70", "8"), ("2.5.1+cu124", "8.9.7.29", "9"),
+        ("2.3.1", "8.9.2.26", None), ("2.4.0", "9.10.2.21", None), ("1.12.1", "9.1.0.70", None),
+        ("2.4.0a0+f70bd71a48.nv24.6", "8.9.2.26", None),
+    ],
+)  # fmt: skip
+def test_a_list_of_packages_has_a_cudnn_that_torch_does_not_ask_for(version, cudnn, asked):
+    listed = Distributions(
+        installed=[
+            Distribution(name="torch", version=version),
+            Distribution(name="nvidia-cudnn-cu12", version=cudnn),
+        ]
+    )
+    _, found = run(torch=Torch(imported=True, version=version, cuda="12.1"), distributions=listed)
+    assert [f.severity for f in found] == ([Severity.NOTE] if asked else [])
+    assert not asked or f"asks for libcudnn.so.{asked}" in found[0].message
+
+
 def test_a_file_that_somebody_wrote_over():
     changed = wheel("nvidia-nccl-cu13", "2.30.7", 7)
     [file] = changed.libraries

@@ -636,3 +636,15 @@ def test_another_block_above_that_lost_its_first_lines(cut, facts_of):
     assert [facts[name] for name in ("torch", "gpus", "distributions")] == [
         alone[name] for name in ("torch", "gpus", "distributions")
     ]
+
+
+def test_a_traceback_that_lost_its_first_lines(facts_of):
+    text = (
+        'venv/lib64/python3.11/site-packages/torch/__init__.py", line 427, in <module>\n'
+        "    from torch._C import *  # noqa: F403\n    ^^^^^^^^^^^^^^^^^^^^^^\n"
+        "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n\n"
+        "PyTorch version: N/A     \nIs debug build: N/A     \nCUDA used to build PyTorch: N/A     \n"
+    )
+    torch = facts_of(text)["torch"]
+    assert (torch.imported, torch.file) == (False, "venv/lib64/python3.11/site-packages/torch/__init__.py")
+    assert torch.error.message.startswith("libcudnn.so.9")
