@@ -34,9 +34,10 @@ _PASSED_ON = re.compile(
     r"|\bNET/Plugin ?: libnccl\S{1,60}: ",
     re.IGNORECASE,
 )
-# What the kernel killed in a job's control group, counted by Slurm; a node of Kubernetes that ran out of memory
+# What the kernel says that it killed, or Slurm counted for a job's control group; a node of Kubernetes without memory
 _OF_NODE = re.compile(
-    r"\bslurmstepd: error: Detected \d+ oom[-_]kill event|[Tt]he node was low on resource: memory"
+    r"[\w.:/-]{1,64} invoked oom-killer|[Mm]emory cgroup out of memory"
+    r"|\bslurmstepd: error: Detected \d+ oom[-_]kill event|[Tt]he node was low on resource: memory"
     r"|\bJobState=(?:OUT_OF_MEMORY|NODE_FAIL|BOOT_FAIL)\b"
 )
 

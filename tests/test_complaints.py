@@ -347,3 +347,24 @@ def test_a_gpu_of_which_nothing_can_be_read(examined):
         "|ERR!  ERR! ERR!            N/A /  ERR! |       4MiB /  46068MiB |    ERR!      ",
     )
     assert [f.id for f in examined(errors).findings] == ["gpu-fell-off-bus"]
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("On both hosts: Permission denied (publickey). So deepspeed stops.", "launcher-ssh"),
+        (
+            "SLURM_NTASKS=4\nsrun --gpus-per-task=1 python train.py\nRuntimeError: CUDA error: invalid device ordinal",
+            "slurm-gpu-binding",
+        ),
+        ("[8122.1] python invoked oom-killer: gfp_mask=0x14000c0(GFP_KERNEL), order=0", "host-oom-killed"),
+        ("After three days dmesg -T says it is because of Memory cgroup out of memory.", "host-oom-killed"),
+        ("ERROR NVML power get failed with status: GPUIsLost", "gpu-fell-off-bus"),
+        (
+            "docker: write /var/lib/docker/tmp/a: no space left on device.\n/dev/sda5 156G 21G 128G 14% /",
+            "disk-full",
+        ),
+    ],
+)
+def test_what_tickets_tell_of_a_site(text, id, examined):
+    assert id in [finding.id for finding in examined(text).findings]

@@ -31,10 +31,30 @@ should begin with the same number. Compile where a CUDA toolkit is, then run els
 - [DeepSpeed: installation](https://www.deepspeed.ai/tutorials/advanced-install/): operators that are compiled before
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Distributions, Python, Toolkit, Torch
+
+COMPILES = ("deepspeed", "apex", "flash-attn", "transformer-engine", "vllm")
+"""What compiles on the machine that trains, or is mostly installed by compiling it there."""
+MODULES = Fix(
+    "On a cluster: load the CUDA toolkit that fits torch.version.cuda, and a gcc that it knows",
+    "module avail cuda gcc",
+)
+FROM_CONDA = Fix(
+    "Elsewhere: install nvcc into a conda environment, here for CUDA 13.0",
+    "conda install -c conda-forge cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
+)
+ACTIVATE = Fix(
+    "Activate the environment that trains, so that its programs are on PATH: this shows which they are",
+    "which python ninja",
+)
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in the environment, where something that compiles is installed, and a warning where a variable names no "
+    "toolkit: who never compiles does not miss it",
     symptoms=[
         r"(?P<ninja>Ninja) is required to load C\+\+ exten[st]ions",
         r"(?P<toolkit>CUDA_HOME) (?:environment variable is not set|does not exist, unable to compile)",
@@ -113,3 +133,61 @@ check = Check(
         ),
     ],
 )
+
+
+@check.environment
+def environment(
+    torch: Torch, toolkit: Toolkit, distributions: Distributions | None, python: Python | None
+) -> Iterator[Finding]:
+    """What compiles torch's extensions is missing or of another CUDA, beside something that is compiled here."""
+    if not torch.imported or not torch.cuda or torch.hip:
+        return
+    needed = [name for name in COMPILES if distributions is not None and distributions.get(name) is not None]
+    if toolkit.variable and toolkit.nvcc is False:
+        message = (
+            f"{toolkit.variable}={toolkit.home}, and there is no bin/nvcc in it: torch looks nowhere else, so what compiles CUDA "
+            f"code here{_such_as(needed)} fails"
+        )
+        unset = Fix("Let torch look for nvcc itself", f"unset {toolkit.variable}")
+        severity = Severity.WARNING if needed else Severity.NOTE
+        yield check.found(message, severity=severity, fixes=[unset, MODULES, FROM_CONDA])
+    elif _other_cuda(toolkit.version, torch.cuda):
+        place = f"nvcc in {toolkit.home}" if toolkit.home else "nvcc"
+        message = (
+            f"{place} is of CUDA {toolkit.version}, and torch was built with CUDA {torch.cuda}: torch refuses to compile an "
+            f"extension where the first numbers differ{_such_as(needed)}"
+        )
+        yield check.found(message, severity=Severity.NOTE, fixes=[MODULES, FROM_CONDA])
+    elif needed and toolkit.nvcc is False:
+        message = f"{needed[0]} is installed, and there is no CUDA toolkit (nvcc): an operator that it compiles here cannot be"
+        yield check.found(message, severity=Severity.NOTE, fixes=[MODULES, FROM_CONDA])
+    if needed and toolkit.ninja is False:
+        install = (
+            python.install_command("ninja", distributions)
+            if python is not None
+            else "python -m pip install ninja"
+        )
+        fix = (
+            ACTIVATE
+            if toolkit.ninja_installed
+            else Fix("Install it into the environment that trains", install)
+        )
+        there = (
+            ", although its package is installed: the environment's bin folder is not"
+            if toolkit.ninja_installed
+            else ""
+        )
+        message = f"the program ninja is not on PATH{there}: what {needed[0]} compiles as it starts cannot be"
+        yield check.found(message, severity=Severity.NOTE, fixes=[fix])
+    if needed and toolkit.cxx_found is False:
+        message = f"there is no C++ compiler ({toolkit.cxx}): what {needed[0]} compiles cannot be"
+        yield check.found(message, severity=Severity.NOTE, fixes=[MODULES])
+
+
+def _such_as(needed: list[str]) -> str:
+    return f", such as {needed[0]}" if needed else ""
+
+
+def _other_cuda(toolkit: str, torch: str) -> bool:
+    """Return whether the major versions differ, which is what torch asks (cpp_extension.py, _check_cuda_version)."""
+    return bool(toolkit) and toolkit.partition(".")[0] != torch.partition(".")[0]

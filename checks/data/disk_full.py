@@ -57,6 +57,7 @@ IN_HOME = Fix("See what takes the space in your home", "du -sh ~/.cache/* ~/.tri
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     otherwise="a warning where it is nearly full, a note where it is mounted read-only",
     symptoms=[
         Symptom(rf"[Nn]o space left on device(?!: '/dev/shm)(?:: {TARGET})?", unless=SHM),

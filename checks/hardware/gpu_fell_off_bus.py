@@ -55,7 +55,7 @@ check = Check(
         rf"Unable to (?:determine|detect) the device handle for (?:GPU|gpu) ?(?:\d+: )?{ADDRESS}: (?:Unknown Error|GPU is lost)",
         r"Unable to (?:determine|detect) the device handle for (?:GPU|gpu) ?\d+: (?:Unknown Error|GPU is lost)",
         r"nvmlDeviceGetHandleBy\w{2,20}\(\): Unknown Error",  # nvdebugdump
-        r"NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST|DCGM_ST_GPU_IS_LOST",
+        r"NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST|DCGM_ST_GPU_IS_LOST|\b(?:status|code|error): ?GPUIsLost\b",
         r"\bGPU is lost\b",
         r"\b(?P<address>[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d) .{0,40}NVIDIA Corporation.{0,120}\(rev ff\)",
     ],

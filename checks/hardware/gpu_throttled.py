@@ -67,6 +67,7 @@ check = Check(
         r"clocks_(?:throttle|event)_reasons\.active\W{1,4}(?P<hex>0x[0-9a-fA-F]{1,16})\b",
         r"DCGM_FI_DEV_CLOCKS?_(?:THROTTLE|EVENT)_REASONS\{[^}]{0,400}\} (?P<mask>\d{1,5})\b",
         r"DCGM_FR_CLOCKS?_(?:EVENT|THROTTLE)_(?P<reason>THERMAL|POWER|HARDWARE)",
+        r"[Dd]etected clocks? event due to (?P<reason>thermal|power) violation in GPU",  # DCGM
         r"[Cc]locks are being throttled due to (?P<reason>thermal|power)",
         r"hw slowdown events frequency per minute",
     ],

@@ -36,7 +36,7 @@ from gpudoctor.facts import Cuda, Gpu, Gpus, Pci, gpu_model
 
 MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
 # A card has links where a bridge joins it to another one; tools that count the chip's links call the others down.
-CARD = r"\b[AH][128]00[\w -]{0,12}\bPCI-?[Ee]\b|\b(?i:without|no) (?i:nvlink)\b(?! (?:connection|traffic|activity))"
+CARD = r"\b[AH][128]00[\w -]{0,12}\bPCI-?[Ee]\b|\b(?:GeForce|Quadro|TITAN|RTX) |NVIDIA (?:A10|A16|A30|A40|L4|L40S?)\b|\b(?i:without|no) (?i:nvlink)\b(?! (?:connection|traffic|activity))"
 
 check = Check(
     severity=Severity.ERROR,

@@ -104,6 +104,11 @@ check = Check(
         r"(?P<words>[Oo]ut of memory): Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]+)\)",
         r"(?P<words>oom-kill:constraint=\w+).{0,400}?task=(?P<process>[^,]+),pid=(?P<pid>\d+)",
         r"(?P<process>[\w.:/-]{1,64}) (?P<words>invoked oom-killer)",
+        # what somebody quotes of it
+        Symptom(
+            r"(?P<words>[Mm]emory cgroup out of memory)(?!: [Kk]ill)",
+            unless=r"\b(?:\w{2,5}n't|not|no) [Mm]emory cgroup",
+        ),
         r"(?P<words>oom_reaper: reaped) process (?P<pid>\d+) \((?P<process>[^)]+)\)",
         r"(?P<words>killed by the OOM killer|Failed with result 'oom-kill')",
         r"(?P<words>[Kk]illed .{0,120}due to memory pressure)",

@@ -39,6 +39,7 @@ GIT = r"Could not read from remote repository|git@[\w.-]+: Permission denied"
 
 check = Check(
     severity=Severity.ERROR,
+    machine=True,
     symptoms=[
         Symptom(
             r"(?P<reason>Permission denied) \((?:publickey|password|gssapi|keyboard|hostbased)", unless=GIT

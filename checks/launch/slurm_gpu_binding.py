@@ -44,6 +44,7 @@ LOOK = Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_V
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where the script may yet choose right",
+    machine=True,
     symptoms=[
         Symptom(
             r"invalid device ordinal|GPU device may be out of range|AssertionError: Invalid device id|ut your machine only has: \[",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         copying,
     )
     from gpudoctor.facts.checkpoint_values import CheckpointValues
+    from gpudoctor.facts.clock import Clock
     from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
     from gpudoctor.facts.container_start import ContainerStart
     from gpudoctor.facts.cuda import Cuda, CudaDevice
@@ -169,6 +170,7 @@ if TYPE_CHECKING:
     from gpudoctor.facts.slurm import Slurm, SlurmNode
     from gpudoctor.facts.sockets import Listener, Sockets
     from gpudoctor.facts.storage import Folder, Storage
+    from gpudoctor.facts.toolkit import Toolkit
     from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
     from gpudoctor.facts.torchvision import Torchvision
     from gpudoctor.facts.variable_grammar import misread
@@ -184,6 +186,7 @@ NAMES = {
     "checkpoint_file": "CheckpointFile Entry Foreign Format Key Optimizer Prefix StateDict copying",
     "checkpoint_values": "CheckpointValues",
     "comparison": "Comparison KeyGroup Outcome ShapeDifference",
+    "clock": "Clock",
     "container_start": "ContainerStart",
     "cuda": "Cuda CudaDevice",
     "distributions": "Distribution Distributions WheelFile parsed_version",
@@ -254,6 +257,7 @@ NAMES = {
     "slurm": "Slurm SlurmNode",
     "sockets": "Listener Sockets",
     "storage": "Folder Storage",
+    "toolkit": "Toolkit",
     "torch": "Raised Shadow Torch TorchDevice",
     "torchvision": "Torchvision",
     "variable_grammar": "misread",

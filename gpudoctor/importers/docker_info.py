@@ -38,7 +38,7 @@ def read(lines: Iterable[str]) -> Host | None:
     if shm and not host_ipc and int(shm):
         return Host(container="docker", shm_bytes=int(shm))
     if not fields:
-        return None
+        return Host(container="docker") if host_ipc else None
     known: dict[str, Any] = {
         "os": fields.get("Operating System", ""),
         "kernel": fields.get("Kernel Version", ""),

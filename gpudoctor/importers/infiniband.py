@@ -77,6 +77,8 @@ def read(lines: Iterable[str]) -> Infiniband | None:
         elif match := _PORT.match(line):
             port = adapter.port(match["number"] or match["of_hca"])
         elif match := _FIELD.match(line):
+            if port is None and match["name"].lower() in ("state", "rate"):
+                port = adapter.port("1")  # grep left its line out
             _value(adapter, port, match["name"].lower().replace("_", " "), match["value"].strip())
     if not found and {"state", "phys_state"} <= unnamed.port("1").keys():
         found["an adapter"] = unnamed

@@ -18,12 +18,14 @@ _KILLED = re.compile(r"Reason:\s{1,20}OOMKilled$")
 # below "State:" and "Last State:"
 _STATE = re.compile(r"(?P<last>Last )?State:\s{1,20}(?P<state>Running|Waiting|Terminated)$")
 _SIGKILL = re.compile(r"Exit Code:\s{1,12}137$")
+_ENDS = ("apacity:", 'apacity": {', "OOMKilled", " 137")
 _MOST = 256
 
 
 def read(lines: list[str]) -> Kubernetes | None:
     """Read nodes whose capacity and what is allocatable both stand there; ``None`` where nothing is of a cluster."""
-    if not any(line.endswith(("apacity:", 'apacity": {', "OOMKilled", " 137")) for line in lines):
+    described = any(line.startswith("Restart Count:") for line in lines)  # a pod, whatever became of it
+    if not described and not any(line.endswith(_ENDS) for line in lines):
         return None
     nodes: dict[tuple[str, str], dict[str, int]] = {}
     killed: list[str] = []
@@ -58,6 +60,6 @@ def read(lines: list[str]) -> Kubernetes | None:
         if len(told) == len(("Capacity", "Allocatable"))
     ]
     by_signal = {of: runs for of, runs in by_signal.items() if of not in killed}
-    if not (found or killed or by_signal):
+    if not (found or killed or by_signal or described):
         return None
     return Kubernetes(nodes=found, oom_killed=killed, sigkilled=by_signal)

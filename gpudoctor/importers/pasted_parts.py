@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gpudoctor.facts import Cuda, Distribution, Driver, Gpu, Gpus, Launch, Pci, Raised, Torch
 from gpudoctor.importers import (
     amd_tools,
+    clocks,
     collect_env_gpus,
     conda_plans,
     container_commands,
@@ -34,6 +35,7 @@ from gpudoctor.importers import (
     peer_bandwidth,
     process_rows,
     slurm,
+    toolkits,
     torch_complaints,
     torch_messages,
     torch_versions,
@@ -101,6 +103,8 @@ class Parts:
             "container_start": self.start,
             "interfaces": interfaces,
             "links": links,
+            "clock": clocks.read(self.pieces),
+            "toolkit": toolkits.read(self.pieces) if torch is not None else None,
             "process_rows": process_rows.read(self.pieces),
             "slurm": slurm.read(self.pieces),
             "nccl_start": nccl_start.read(self.pieces),

@@ -55,7 +55,9 @@ _SIGNS = (
     "IO_PAGE_FAULT", "MEMLOCK", "Link layer:", "allocate MR", "DCGM_FI_DEV", "stub library",
     "oom_kill ", "ShmSize", "Processing accelerators", "Display controller", "ROCm S", "rocm-smi",
     "AMD-SMI", "amd-smi", "HSA System", "numa_balancing", "governor", "current_clocksource", "Exit Code: ",
-    "<defunct>", " PR  NI ", "Physical state:", "%CPU", "PPID",
+    "<defunct>", " PR  NI ", "Physical state:", "ynchroni", "System time ",
+    "Cuda compilation tools", "locked-in-memory", "file descriptors", "Restart Count:", "HostConfig",
+    "IpcMode", "%CPU", "PPID", "(nvgpu)",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

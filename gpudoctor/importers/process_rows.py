@@ -32,7 +32,9 @@ def read(lines: Iterable[str]) -> ProcessRows | None:
     ``4711 ana   20   0       0      0      0 Z  99.7  0.0  17:46.89 python``
     """
     found: dict[int, Process] = {}
+    listed = False
     for line in lines:
+        listed = listed or (line.startswith(("PID USER", "USER")) and "COMMAND" in line[:200])
         if not any(state in line[:200] for state in (" D", " Z", "<defunct>")) or len(found) >= _MOST:
             continue
         match = next((match for row in _ROWS if (match := row.match(line[:400]))), None)
@@ -40,7 +42,7 @@ def read(lines: Iterable[str]) -> ProcessRows | None:
             state = match["state"][:1].replace("<", "Z")
             name = match["name"].strip("[]").rpartition("/")[2]
             found.setdefault(int(match["pid"]), Process(pid=int(match["pid"]), name=name, state=state))
-    if not found:
+    if not found and not listed:
         return None
     return ProcessRows(
         stuck=[p for p in found.values() if p.state == "D"],

@@ -58,6 +58,44 @@ def headers():
     return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 
 
+def toolkit():
+    """Return what torch would compile extensions with: torch/utils/cpp_extension.py, _find_cuda_home and its like."""
+    windows = os.name == "nt"
+    variable = next((name for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)), "")
+    home = os.environ.get(variable, "") if variable else ""
+    if not home:
+        nvcc = shutil.which("nvcc")
+        home = os.path.dirname(os.path.dirname(nvcc)) if nvcc else ""
+        if not home and not windows and os.path.exists("/usr/local/cuda"):
+            home = "/usr/local/cuda"
+    cxx = os.environ.get("CXX") or ("cl" if windows else "c++")
+    return {
+        "home": home,
+        "variable": variable,
+        "nvcc": bool(home) and os.path.exists(os.path.join(home, "bin", "nvcc.exe" if windows else "nvcc")),
+        "version": toolkit_version(home) if home else "",
+        "ninja": shutil.which("ninja") is not None,
+        "ninja_installed": any(os.path.isdir(os.path.join(e, "ninja")) for e in sys.path if "-packages" in e),
+        "cxx": cxx,
+        "cxx_found": shutil.which(cxx.split()[0] if cxx.split() else cxx) is not None,
+    }
+
+
+def toolkit_version(home):
+    """Return what the toolkit's own files say: version.json, until CUDA 11.0 version.txt."""
+    try:
+        with open(os.path.join(home, "version.json"), encoding="utf-8", errors="replace") as file:
+            known = json.load(file)
+        return str((known.get("cuda_nvcc") or known["cuda"])["version"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    try:
+        with open(os.path.join(home, "version.txt"), encoding="utf-8", errors="replace") as file:
+            return file.read(200).rpartition(" ")[2].strip()
+    except OSError:
+        return ""
+
+
 def not_preloaded():
     """Return what LD_PRELOAD names and the loader left out, as it does of what it cannot open: None is not known."""
     try:
@@ -147,6 +185,7 @@ tell(
         },
     }
 )
+tell({"topic": "toolkit", "facts": toolkit()})
 tell({"doing": "reading the installed distributions"})
 tell({"topic": "distributions", "facts": {"installed": distributions()}})
 tell({"doing": "done"})

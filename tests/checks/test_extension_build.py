@@ -1,4 +1,14 @@
-"""extension-build: seen in logs."""
+"""extension-build: seen in logs, and in what would compile here."""
+
+import pytest
+from msgspec.structs import replace
+
+from gpudoctor.facts import Distribution, Distributions, Toolkit, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
@@ -60,3 +70,59 @@ NOT_THIS = [
     "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'",
     "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.",
 ]
+
+
+def look(toolkit, *names, torch=None):
+    installed = Distributions(installed=[Distribution(name=name, version="1.0") for name in names])
+    torch = torch or Torch(imported=True, version="2.6.0", cuda="12.4")
+    facts = {"torch": torch, "distributions": installed, "toolkit": toolkit}
+    return examine(
+        Registry().check("extension-build"),
+        Source.ENVIRONMENT,
+        Snapshot({k: v for k, v in facts.items() if v}),
+    )
+
+
+READY = Toolkit(home="/opt/cuda", nvcc=True, version="12.6.1", ninja=True, cxx="c++", cxx_found=True)
+BARE = Toolkit(nvcc=False, ninja=False, ninja_installed=True, cxx="c++", cxx_found=False)
+
+
+def test_a_variable_that_names_no_toolkit():
+    wrong = Toolkit(home="/opt/gone", variable="CUDA_HOME", nvcc=False, ninja=True, cxx_found=True)
+    _, [finding] = look(wrong, "deepspeed")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("CUDA_HOME=/opt/gone, and there is no bin/nvcc in it")
+    assert finding.fixes[0].command == "unset CUDA_HOME"
+    assert look(wrong)[1][0].severity is Severity.NOTE
+
+
+def test_a_toolkit_of_another_cuda():
+    _, [finding] = look(replace(READY, version="11.8.0"))
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith(
+        "nvcc in /opt/cuda is of CUDA 11.8.0, and torch was built with CUDA 12.4"
+    )
+
+
+def test_what_is_missing_beside_something_that_compiles():
+    _, [toolkit, ninja, compiler] = look(BARE, "deepspeed")
+    assert toolkit.message.startswith("deepspeed is installed, and there is no CUDA toolkit")
+    assert "although its package is installed" in ninja.message
+    assert compiler.message.startswith("there is no C++ compiler (c++)")
+    assert {f.severity for f in (toolkit, ninja, compiler)} == {Severity.NOTE}
+
+
+@pytest.mark.parametrize(
+    ("toolkit", "names", "torch"),
+    [
+        (READY, ["deepspeed"], None),
+        (BARE, ["transformers"], None),  # who never compiles does not miss it
+        (BARE, ["deepspeed"], Torch(imported=True, version="2.6.0+cpu")),
+    ],
+)
+def test_passes(toolkit, names, torch):
+    assert look(toolkit, *names, torch=torch)[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert look(None)[0].status is CheckStatus.UNKNOWN

@@ -21,6 +21,9 @@ EXAMPLES = {
         "        HW Slowdown                       : Active"
     ): "the hardware slows a GPU down to protect it (HW Slowdown): all ranks wait for the slowest",
     "gpu 2: HW Thermal Slowdown is engaged (nvml)": MESSAGE,
+    "Thermal: 'Detected clocks event due to thermal violation in GPU 5. Verify that the cooling works'": (
+        "the hardware slows a GPU down to protect it (thermal): all ranks wait for the slowest"
+    ),
     "clocks_event_reasons.sw_thermal_slowdown: Active": (
         "the hardware slows a GPU down to protect it (sw_thermal_slowdown): all ranks wait for the slowest"
     ),

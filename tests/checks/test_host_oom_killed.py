@@ -212,6 +212,11 @@ NOT_THIS = [
 ]
 
 
+EXAMPLES["The node's log says Memory cgroup out of memory, at night."] = (
+    "a process was killed because the host's memory ran out: Memory cgroup out of memory"
+)
+
+
 def run(**facts):
     return examine(Registry().check("host-oom-killed"), Source.ENVIRONMENT, Snapshot(facts))
 

@@ -37,7 +37,7 @@ LOOKING |= {
     "hf auth whoami", "ipmitool sdr", "ipmitool sel", "ipmitool sel list", "iptables", "kubectl describe",
     "kubectl explain", "kubectl get", "module avail", "nc", "nvcc", "nvidia-imex-ctl", "nvidia-smi dmon",
     "nvidia-smi nvlink", "nvidia-smi topo", "pip check", "pip freeze", "pip show", "py-spy dump", "scontrol show",
-    "ssh", "systemctl status", "python",
+    "ssh", "systemctl status", "python", "chronyc", "timedatectl",
 }  # fmt: skip
 """Commands that change nothing, as they are printed: iptables -S, taskset -p, ssh for which."""
 SHOWN_BY_NO_FIX = {

@@ -377,3 +377,11 @@ def test_the_matrix_of_nvlink_is_none_of_peer_access(facts_of):
     assert "gpus" not in facts_of(f"$ nvidia-smi topo -p2p a\n{rows}NCCL_DEBUG=INFO\nRANK=0\nLOCAL_RANK=0\n")
     [pair] = facts_of(f"$ nvidia-smi topo -p2p r\n{rows}")["gpus"].pairs
     assert pair.p2p == "NS"
+
+
+def test_ports_of_which_grep_left_a_part(facts_of):
+    rows = "".join(
+        f"CA 'mlx5_{n}'\n\t\tState: Active\n\t\tRate: {rate}\n" for n, rate in enumerate((400, 100))
+    )
+    ports = [device.ports[0] for device in facts_of(rows)["infiniband"].devices]
+    assert [(port.state, port.rate_gbps) for port in ports] == [("ACTIVE", 400.0), ("ACTIVE", 100.0)]

@@ -2,6 +2,8 @@
 
 import pytest
 
+HEAD = "PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"
+
 
 @pytest.mark.parametrize(
     ("row", "stuck", "zombies"),
@@ -33,5 +35,5 @@ def test_what_the_rows_show(row, stuck, zombies, facts_of):
     ],
 )
 def test_other_rows(row, facts_of):
-    text = f"PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n{row}\nRANK=0\nWORLD_SIZE=1\nA=1\n"
-    assert "process_rows" not in facts_of(text)
+    rows = facts_of(f"{HEAD}{row}\n")["process_rows"]
+    assert (rows.stuck, rows.zombies) == ([], [])

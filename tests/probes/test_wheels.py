@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import Distributions, Python, Torch, WheelFile
+from gpudoctor.facts import Distributions, Python, Toolkit, Torch, WheelFile
 from gpudoctor.registry import Registry
 from gpudoctor.snapshot import Snapshot
 
@@ -95,3 +95,22 @@ def test_a_preloaded_copy_is_seen(
     finding = report.findings[0]
     assert str(copy) in finding.message
     assert finding.evidence[0].text == f"LD_PRELOAD={copy}"
+
+
+def test_the_toolkit_that_torch_would_take(ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/nvcc").touch()
+    (tmp_path / "version.json").write_text(
+        '{"cuda": {"version": "12.4.20240312"}, "cuda_nvcc": {"version": "12.4.99"}}'
+    )
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setenv("CXX", "g++-99 -m64")
+    toolkit = ask("toolkit").get(Toolkit)
+    assert toolkit is not None
+    assert (toolkit.home, toolkit.variable, toolkit.nvcc) == (str(tmp_path), "CUDA_HOME", True)
+    assert (toolkit.version, toolkit.cxx, toolkit.cxx_found) == ("12.4.99", "g++-99 -m64", False)
+    (tmp_path / "version.json").write_text("{")
+    (tmp_path / "version.txt").write_text("CUDA Version 10.2.89\n")
+    toolkit = ask("toolkit").get(Toolkit)
+    assert toolkit is not None
+    assert toolkit.version == "10.2.89"

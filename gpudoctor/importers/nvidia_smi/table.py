@@ -28,6 +28,8 @@ _PERSISTENCE = {"On": True, "Off": False}
 _MODES = {*_PERSISTENCE, *DRIVER_MODELS, "N/A", "Disabled", "Enabled", "ERR!"}
 UNKNOWN = 999
 """``nvmlReturn_t`` of the words ``Unknown Error``, for which the table has ``ERR!``."""
+_JETSON = "(nvgpu)"
+"""Behind the name of a Jetson's GPU, which is on no bus and of which the table tells nothing else."""
 _ALL_BUT_ONE = 3
 """Of fan, temperature, performance state and power: a passive card has no fan."""
 _MOST = 64
@@ -94,6 +96,9 @@ def read(lines: Iterable[str]) -> Table:
 def _row(table: Table, cells: list[str], row: int) -> int:
     """Read one line of a GPU, and return which one comes next; 0: none of a GPU that is known here."""
     words, bus = cells[1].split(), _BUS.match(cells[2])
+    if not bus and _JETSON in words and words[0].isascii() and words[0].isdecimal() and not table.devices:
+        table.devices.append(Gpu(index=int(words[0][:4]), name=" ".join(words[1 : words.index(_JETSON)])))
+        return 0
     if bus and len(words) >= 3 and words[-1] in _MODES and words[0].isascii() and words[0].isdecimal():
         index = int(words[0][:4])
         if len(table.devices) >= _MOST or any(gpu.index == index for gpu in table.devices):
@@ -167,6 +172,9 @@ def _process(table: Table, text: str) -> None:
     match = _PROCESS.match(text[:300])
     if match is None or match["kind"] == "G":
         return
+    windows = any(gpu.driver_model and gpu.index == int(match["gpu"]) for gpu in table.devices)
+    if windows and match["kind"] == "C+G" and not match["memory"]:
+        return  # all that shows a window there is of both kinds
     table.processes = table.processes or {}
     found = table.processes.setdefault(int(match["gpu"]), [])
     if len(found) < 200 and all(process.pid != int(match["pid"]) for process in found):
