@@ -134,6 +134,7 @@ def environment(
     yield from _elsewhere(torch.libraries or [], wheels, launch.variables if launch else {})
     yield from _copies(torch.libraries or [], launch.variables if launch else {})
     yield from _changed(torch.libraries or [], wheels, patient, distributions)
+    yield from _on_the_path(torch.linkable, wheels)
 
 
 def _generations(
@@ -246,6 +247,21 @@ def _changed(
                 fixes = [_again(python, distributions)]
                 yield check.found(message, severity=Severity.WARNING, fixes=fixes)
                 return
+
+
+def _on_the_path(linkable: dict[str, str], wheels: list[Distribution]) -> Iterator[Finding]:
+    """Copies of the wheels' libraries that torch does not load, in folders where whoever asks by name finds them."""
+    brought = {PurePath(file.path).name for wheel in wheels for file in wheel.libraries}
+    beside = [path for path in linkable if PurePath(path).name in brought]
+    if not beside:
+        return
+    folders = list(dict.fromkeys(str(PurePath(path).parent) for path in beside))
+    names = listed([PurePath(path).name for path in beside], 3, show=str)
+    message = (
+        f"LD_LIBRARY_PATH ({', '.join(folders[:2])}) holds {names}, too: torch loads those of its wheels, and what is "
+        "imported before torch, or runs without it, gets these"
+    )
+    yield check.found(message, severity=Severity.NOTE, fixes=[OFF_PATH])
 
 
 def _removal(names: str, python: Python, distributions: Distributions | None) -> Fix:

@@ -264,6 +264,17 @@ def environment(
             evidence=[Evidence(cuda.library)] if cuda.library else [],
             fixes=_fixes(cuda.init or 0, gpus),
         )
+    elif broken := [device for device in cuda.devices if device.error] if cuda.init == 0 else []:
+        code = broken[0].error or 0
+        name, why = CODES.get(code, ("", "the kernel log may say why"))
+        those = (
+            f"device{'' if len(broken) == 1 else 's'} {', '.join(str(device.ordinal) for device in broken)}"
+        )
+        yield check.found(
+            f"CUDA counts {count(len(cuda.devices), 'GPU')}, and {those} {'gives' if len(broken) == 1 else 'give'} error "
+            f"{code}{f' ({name})' if name else ''}: {why}; no program can use {'it' if len(broken) == 1 else 'them'}",
+            fixes=_fixes(code, gpus),
+        )
 
 
 def _failed(cuda: Cuda, launch: Launch | None, gpus: Gpus | None) -> bool:

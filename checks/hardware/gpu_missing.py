@@ -363,7 +363,12 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     nodes = {node.path for node in driver.nodes} if driver else set()
     if any(f"/dev/nvidia{minor}" in nodes for minor in range(64)):
         # Without its device node a GPU is hidden on purpose, or that is what is wrong: another check's matter.
-        reachable = [c for c in lost if c.minor is None or f"/dev/nvidia{c.minor}" in nodes]
+        failed = {
+            event.pci_address for event in (log.of("nvrm") if log else [])
+        }  # the driver says that it did not start
+        reachable = [
+            c for c in lost if c.minor is None or f"/dev/nvidia{c.minor}" in nodes or c.address in failed
+        ]
         if lost and not reachable:
             return []
     words = f"the PCI bus has {count(len(cards), 'GPU')} and NVML lists {len(gpus.devices)}"

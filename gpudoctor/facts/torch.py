@@ -84,5 +84,7 @@ class Torch(Struct, frozen=True, kw_only=True):
     shadows: list[Shadow] = []
     libraries: list[str] | None = None
     """Files of CUDA's libraries, NCCL, cuDNN and OpenMP that ``import torch`` mapped (``/proc/self/maps``)."""
+    linkable: dict[str, str] = {}
+    """CUDA's libraries in the folders of LD_LIBRARY_PATH that torch did not map, by path: the file that each one is."""
     seconds: float | None = None
     """How long ``import torch`` took."""

@@ -172,6 +172,22 @@ def mapped():
     return list(found)
 
 
+def linkable(taken):
+    """Return the libraries of CUDA in LD_LIBRARY_PATH's folders that were not mapped, and the files they lead to."""
+    found = {}
+    for folder in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)):
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            real = os.path.realpath(path)
+            if name.startswith(LIBRARIES) and ".so." in name and real not in taken and len(found) < 100:
+                found[path] = real
+    return found
+
+
 def import_torch():
     begun = time.monotonic()
     facts["shadows"] = shadows(False)
@@ -183,6 +199,7 @@ def import_torch():
         return None
     facts.update(imported=True, seconds=round(time.monotonic() - begun, 3), shadows=shadows(True))
     facts["libraries"] = mapped()
+    facts["linkable"] = linkable(facts["libraries"] or [])
     return torch
 
 

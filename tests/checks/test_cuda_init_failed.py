@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Host, Launch, Torch
+from gpudoctor.facts import Cuda, CudaDevice, Driver, Gpu, Gpus, Host, Launch, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Role, Severity, Source
@@ -141,6 +141,14 @@ HERE = {"gpus": Gpus(devices=[Gpu(index=0)]), "driver": Driver(version="580.82.0
 def test_each_code_is_explained(code, says):
     _, [finding] = run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=code), **HERE)
     assert says in finding.message
+
+
+def test_a_device_that_is_counted_and_does_not_answer():
+    devices = [CudaDevice(ordinal=n, error=999 if n == 2 else None) for n in range(4)]
+    _, [finding] = run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=0, count=4, devices=devices), **HERE)
+    assert finding.message.startswith("CUDA counts 4 GPUs, and device 2 gives error 999")
+    well = [CudaDevice(ordinal=n) for n in range(4)]
+    assert run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=0, count=4, devices=well), **HERE)[1] == []
 
 
 def test_what_another_check_explains_follows_from_it():

@@ -1,5 +1,6 @@
 """cuda-library-conflict: seen in logs."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -214,6 +215,20 @@ def test_a_file_that_somebody_wrote_over():
     _, [finding] = run(torch=torch(file.path), distributions=wheels(changed))
     assert finding.severity is Severity.WARNING
     assert "by the RECORD of nvidia-nccl-cu13 2.30.7: somebody wrote over it" in finding.message
+
+
+def test_copies_on_the_linkers_path_that_torch_does_not_load():
+    other = torch(NCCL)
+    beside = msgspec.structs.replace(
+        other, linkable={"/opt/hpc/lib/libnccl.so.2": "/opt/hpc/lib/libnccl.so.2.30.7"}
+    )
+    _, [finding] = run(torch=beside, distributions=wheels(OWN))
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("LD_LIBRARY_PATH (/opt/hpc/lib) holds libnccl.so.2, too: torch loads")
+    unlike = msgspec.structs.replace(
+        other, linkable={"/opt/hpc/lib/libcudart.so.11.0": "/opt/hpc/lib/libcudart.so.11.0"}
+    )
+    assert run(torch=unlike, distributions=wheels(OWN))[1] == []
 
 
 def test_environment_unknown():

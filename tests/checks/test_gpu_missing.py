@@ -90,6 +90,13 @@ def test_the_driver_did_not_take_one():
     assert finding.evidence[0].text == FAILED.text
 
 
+def test_one_without_a_node_that_the_driver_says_it_did_not_start():
+    facts = {"pci": BUS, "gpus": THREE, "driver": Driver(version="580.82.07", nodes=NODES)}
+    assert run(**facts)[1] == []  # hidden on purpose
+    _, [finding] = run(**facts, kernel_log=KernelLog(source="/dev/kmsg", events=[FAILED]))
+    assert "NVML lists 3: 0000:03:00.0 is missing" in finding.message
+
+
 def test_an_old_card_for_the_screens_is_a_note():
     left = Pci(nvidia=[*BUS.nvidia[:3], card(3, None, "0x128b")])
     _, [finding] = run(pci=left, gpus=THREE, driver=LOADED)
