@@ -41,6 +41,8 @@ from gpudoctor.wordings import SOMEBODY
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 DEVICE = r"\b(?:CUDA|HIP|XPU|NPU)"
+MOST = 0.8
+"""The part of a GPU that leaves no room for other processes worth looking for."""
 MUCH = 0.1
 """Of the GPU's memory: with less than that in pieces, putting them together would not carry far."""
 # torch.compile and fairseq try, and go on without what did not fit
@@ -208,7 +210,17 @@ def _reason(asked: float, total: float, text: str) -> tuple[str, list[Fix]]:
     if pieces >= max(asked, MUCH * total):
         why = f"{limited}; {byte_size(pieces)} are reserved by PyTorch, in pieces that are too small"
         return why, [PIECES, SMALLER, GRAPHS, AGAIN]
+    if _own(text) >= MOST * total:
+        return limited, [SMALLER, AGAIN, GRAPHS, MODEL, PIECES, LOOK]
     return limited, [SMALLER, LOOK, GRAPHS, AGAIN, MODEL, PIECES]
+
+
+def _own(text: str) -> float:
+    """Return how much of the memory this process itself has, as far as the message tells."""
+    own = _first(rf"this process has ({SIZE}) memory in use", text) or _first(
+        rf"({SIZE}) (?:reserved in total by PyTorch|already allocated)", text
+    )
+    return in_bytes(own) if own else 0
 
 
 def _unallocated(text: str) -> float:

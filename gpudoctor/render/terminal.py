@@ -30,7 +30,7 @@ FIXES = 2
 WORD = re.compile(r"[\w']+")
 SHORTEST = 4
 """Letters of a word that says something."""
-ALIKE = 0.75
+ALIKE = 0.65
 """The part of a title's words with which a message says the title again."""
 
 

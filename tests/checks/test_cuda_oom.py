@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
@@ -183,3 +184,17 @@ def test_until_torch_1_3_the_cache_was_counted_beside_what_is_allocated():
         "allocated; 16.00 KiB free; 1.50 GiB cached)"
     )
     assert "1.5 GiB are reserved by PyTorch, in pieces" in matches(text, [CHECK])[0].finding.message
+
+
+@pytest.mark.parametrize(
+    ("own", "second"),
+    [("70.25 GiB", "from torch.utils.checkpoint"), ("55.50 GiB", "nvidia-smi")],
+)
+def test_other_processes_are_looked_for_where_this_one_has_not_nearly_all(own, second):
+    log = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 2 has a total capacity of 79.15 GiB of "
+        f"which 100.00 MiB is free. Including non-PyTorch memory, this process has {own} memory in use. Of the allocated "
+        "memory 3.00 GiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
+    )
+    finding = next(finding for finding in explain(log).findings if finding.id == "cuda-oom")
+    assert finding.fixes[1].command.startswith(second)
