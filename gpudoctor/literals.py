@@ -18,7 +18,7 @@ except ImportError:  # Python 3.10
     import sre_parse as parser
 
 SHORTEST = 4
-"""Characters: a shorter literal stands in every other line."""
+"""Bytes: a shorter literal stands in every other line."""
 MOST = 64
 """Alternatives that a pattern may have; beyond that, its parts are too vague to search for."""
 PASTE = 1 << 16
@@ -47,8 +47,13 @@ Alternatives = frozenset[str]
 
 def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
     """Choose the alternatives whose shortest text is longest: the rarest in a log."""
-    good = [c for c in candidates if c and min(map(len, c)) >= SHORTEST and len(c) <= MOST]
+    good = [c for c in candidates if c and min(map(_size, c)) >= SHORTEST and len(c) <= MOST]
     return max(good, key=lambda c: (not any(map(_common, c)), min(24, *map(len, c)), -len(c)), default=None)
+
+
+def _size(text: str) -> int:
+    """Return how many bytes a text has: two signs of Chinese are as rare as a word."""
+    return len(text.encode())
 
 
 def _common(text: str) -> bool:

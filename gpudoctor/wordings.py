@@ -36,6 +36,18 @@ ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 """Words of DeepSpeed's ZeRO, whose third stage leaves empty parameters."""
 EMPTY_MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
 """A layer's matrix that the file has as nothing: no other way of saving leaves that."""
+KILLED = (
+    r"\u5df2\u6740\u6b7b|\u5f37\u5236\u7d50\u675f|\u5f37\u5236\u7d42\u4e86|\u0423\u0431\u0438\u0442\u043e|"
+    r"Get\u00f6tet|Processus arr\u00eat\u00e9|Terminado \(killed\)|\uc8fd\uc5c8\uc74c"
+)
+"""What the shell says for "Killed" in Chinese, Japanese, Russian, German, French, Spanish and Korean (glibc's catalogues)."""
+SEGMENTATION_FAULT = (
+    r"\u6bb5\u9519\u8bef|\u7a0b\u5f0f\u8a18\u61b6\u9ad4\u5340\u6bb5\u932f\u8aa4|"
+    r"\u041e\u0448\u0438\u0431\u043a\u0430 \u0441\u0435\u0433\u043c\u0435\u043d\u0442\u0438\u0440\u043e\u0432\u0430\u043d\u0438\u044f|"
+    r"Speicherzugriffsfehler|Erreur de segmentation|Violaci\u00f3n de segmento|Errore di segmentazione|"
+    r"Falha de segmenta\u00e7\u00e3o|\uc138\uadf8\uba58\ud14c\uc774\uc158 \uc624\ub958"
+)
+"""The same for "Segmentation fault"; Japanese has the English words."""
 A_FRAME = r"Traceback|, line \d|-> \d+ |\.py\(\d+\)"
 """A traceback, which tells where an exception came from; a line that was pasted alone has none."""
 DDP = (

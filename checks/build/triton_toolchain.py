@@ -79,7 +79,7 @@ check = Check(
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
         r"error: (?P<header>Python\.h): No such file",
         r"fatal error: '(?P<header>Python\.h)' file not found",
-        r"Cannot open include file: '(?P<header>Python\.h)'",
+        r"(?:Cannot open include|error: include) file:? '(?P<header>Python\.h)'",
         rf"No working C\+\+ compiler found in \S+: \((?:None, )?'(?P<cxx>{NAMED})'\)",
         rf"No working (?P<compiler>C\+\+ compiler) found in (?!\S+: \((?:None, )?'{NAMED}')",
         Symptom(

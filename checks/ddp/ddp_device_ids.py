@@ -58,6 +58,7 @@ check = Check(
     symptoms=[
         rf"{GOT}\{{device\(type='(?P<device>\w+)'(?:, index=\d+)?\)\}}",
         rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?(?:\}}|$))",
+        r"^(?:# )?(?!.*DistributedDataParallel).{0,80}device_ids (?P<ids>\[[\d, ]*\]), output_device .{0,40}?, and module parameters \{",  # its end
         # retold, or cut before it says where the module is
         rf"DistributedDataParallel device_ids and output_device arguments only work with (?!.{{1,400}}{TYPE})",
         r"device_ids can only be None or contain a single element",

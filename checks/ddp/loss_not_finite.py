@@ -64,6 +64,11 @@ check = Check(
             near=rf"(?m:{SOMEBODY}loss(?:es)?{TURNS}{NOT_FINITE})",
             asked=True,
         ),
+        Symptom(
+            r"(?P<value>[Nn]a[Nn]|NAN) (?:as|for) (?:the )?(?:training )?loss\b",
+            near=rf"(?m:{SOMEBODY}(?:[Nn]a[Nn]|NAN) (?:as|for) (?:the )?(?:training )?loss\b)",
+            asked=True,
+        ),
         # Chinese: "became", "appears", "is all the time"
         Symptom(
             r"[Ll]oss.{0,24}?(?:\u53d8\u4e3a|\u53d8\u6210|\u51fa\u73b0|\u4e00\u76f4\u662f|\u90fd\u662f) ?(?P<value>NAN|NaN|Nan|nan)",

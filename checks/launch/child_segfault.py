@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Host, KernelLog
-from gpudoctor.wordings import EXIT, EXIT_CODES, SOMEBODY, SRUN_TASK, WORKER_EXITED
+from gpudoctor.wordings import EXIT, EXIT_CODES, SEGMENTATION_FAULT, SOMEBODY, SRUN_TASK, WORKER_EXITED
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -67,6 +67,7 @@ check = Check(
         r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",
         rf"{SRUN_TASK}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
+        rf"(?P<signal>{SEGMENTATION_FAULT})",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
         Symptom(
             r"^# .{0,80}?(?P<signal>[Ss]eg(?:mentation )?[Ff]ault|[Cc]ore dump(?:ed|s)?)\b(?!.{0,40}\bfix)",

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
-from gpudoctor.wordings import EXIT, EXIT_CODES, SOMEBODY, SRUN_TASK, WORKER_EXITED
+from gpudoctor.wordings import EXIT, EXIT_CODES, KILLED, SOMEBODY, SRUN_TASK, WORKER_EXITED
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
@@ -143,6 +143,7 @@ check = Check(
         Symptom(rf"{LIST}(?P<signal>-9|137){REST}", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN_TASK}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
+        Symptom(rf"^ {{0,8}}(?P<signal>{KILLED}) *$", unless=rf"{SCHEDULER}|{COUNTED}"),
         # written over the beginning of a counter's line, which was longer
         Symptom(r"^(?P<signal>Killed)(?=[a-z\d%|=])(?!ed|ing)", unless=SCHEDULER),
         # somebody's words

@@ -48,10 +48,10 @@ from gpudoctor.facts import (
 )
 
 # A tensor type as messages spell it, on one side of a device boundary: torch.cuda.FloatTensor, CUDAFloatType, MPS…
-CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
+CUDA = r"(Variable\[)?(torch\.cuda\.|CUDA|MPS)\w+\]?"
 PAIR = r"(?P<device>[\w:]+) and (?P<other>[\w:]+)"
 KIND = r"(?:backend|device type|device)"
-CPU = r"(torch\.(?!cuda)|CPU|Variable\[CPU)\w+\]?"
+CPU = r"(Variable\[)?(torch\.(?!cuda)|CPU)\w+\]?"
 REGISTERED = Fix(
     "Register a tensor that belongs to a module, so that it moves with it",
     'self.register_buffer("mean", torch.zeros(8))  # was: self.mean = torch.zeros(8)',

@@ -31,7 +31,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<half>Attempting to unscale FP16 gradients)",
+        r"(?P<half>(?:Attempting to )?unscale (?:FP|fp)16 [Gg]radients)",
         r"(?P<nothing>No inf checks were recorded (?:for this optimizer|prior to update))",
         r"(?P<twice>(?:unscale_|step)\(\)) has already been called (?:on this optimizer )?since the last update",
         r"unscale_\(\) is being called (?P<late>after step)",

@@ -103,6 +103,7 @@ check = Check(
     ],
     symptoms=[
         r"DataLoader (?:worker|process) \(pid (?P<pid>\d+)\) (?:exited )?is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
+        r"DataLoader worker \(pid\(s\) \{\}\) exited unexpectedly'\.format\(",  # the line that raises it, cut off below
         r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
         # or cut off in the middle of the message
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed(?: by(?: (?:an )?unknown signal|(?: signal:?)? *$)|$)",

@@ -5,7 +5,7 @@ import re
 from gpudoctor.logs.command_ends import CODES, STATUS
 from gpudoctor.logs.foreign_lines import ENDS_OTHERS, LISTED, PODS, SETUP, STACK
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
-from gpudoctor.logs.values import COUNT, DATA, HARMLESS, VALUE
+from gpudoctor.logs.values import COUNT, DATA, HARMLESS, NAMED_VERSION, OWN_SETTINGS, VALUE
 from gpudoctor.patterns import late_pattern
 
 PROGRESS = late_pattern(
@@ -260,6 +260,9 @@ def tries_again(text: str) -> bool:
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
     if tries_again(text) or any(words.search(text) for words in (STACK, SETUP, ENDS_OTHERS, PODS, LISTED)):
+        return False
+    named = NAMED_VERSION.search(text) or OWN_SETTINGS.search(text)
+    if named and not MEASURE.search(text) and not PROGRESS.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

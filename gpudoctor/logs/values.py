@@ -32,5 +32,18 @@ VALUE = late_pattern(
     r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
 )
 """What a program prints that has a result: a measure, a list, a file."""
-COUNT = late_pattern(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
+NAMED_VERSION = late_pattern(
+    r"\b(?:python|(?:py)?torch\w{0,8}|cuda(?: ?toolkit)?|cu[ -]?dnn|nccl|ubuntu|win(?:dows)?|centos|debian|"
+    r"mac ?os|drivers?|gcc|numpy|transformers|accelerate|deepspeed|(?:ana|mini)?conda|lightning|mmcv\w*|versions?)\b"
+    r"\W{0,4}(?:version\W{0,3}|is |v(?:er)?\.? ?)?\d+\.\d",
+    re.IGNORECASE,
+)
+"""Somebody names what he uses, or a program what it runs with: ``python 3.9, pytorch 1.12``."""
+OWN_SETTINGS = late_pattern(
+    r"^(?:\W{0,3}(?:lr|learning[ _]rate|batch[ _]?size|momentum|weight[ _]decay|num[ _]workers|dropout|image[ _]?size)"
+    r"(?: ?[=:] ?| )[\d.e+-]+[,; ]*){2,}$|^\W{0,3}(?:I (?:am|have|use)|I'm|I've|[Mm]y) .{0,80}\d ?G(?:i?B)?\b",
+    re.IGNORECASE,
+)
+"""Settings, and what somebody says of his GPU: neither is a result."""
+COUNT = late_pattern(r"(?<![A-Z_=])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
 """A result that is a whole number; messages of errors hold such, too."""

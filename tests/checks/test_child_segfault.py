@@ -21,6 +21,8 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "段错误 (核心已转储)": "a worker crashed in native code: 段错误",
+    "Speicherzugriffsfehler (Speicherabzug geschrieben)": "a worker crashed in native code: Speicherzugriffsfehler",
     "PIL._imaging, scipy.linalg._fblas, torch._C._sparse (total: 52)": "a worker crashed in native code",
     "ERROR:composer.cli.launcher:Rank 5 crashed with exit code -7.": "a worker (rank 5) crashed in native code, exit code -7 (SIGBUS)",
     "==== backtrace (tid:  81220) ====": "a worker crashed in native code",

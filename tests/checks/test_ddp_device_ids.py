@@ -1,6 +1,7 @@
 """ddp-device-ids: seen in logs."""
 
 EXAMPLES = {
+    "# got device_ids [3], output_device 3, and module parameters {device(type='cpu')}": "DDP's device_ids, here [3], must name the one GPU of this process, with all of the module on it",
     (
         "ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
         "single-device/multiple-device GPU modules or CPU modules, but got device_ids [3], output_device None, and modu"

@@ -11,6 +11,7 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "RuntimeError: Expected object of type Variable[torch.cuda.DoubleTensor] but found type Variable[torch.DoubleTensor]": MESSAGE,
     'RuntimeError: Attempted to set the storage of a tensor on device "cuda:1" to a storage on different device "cpu".  This is '
     "no longer allowed; the devices must match.": (
         "the tensors of one operation lie on different devices: one on cuda:1, one on cpu"

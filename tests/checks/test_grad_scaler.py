@@ -2,6 +2,7 @@
 
 MESSAGE = "the gradient scaler cannot work"
 EXAMPLES = {
+    "ValueError: Attemping to unscale fp16 gradients": 'the gradient scaler cannot work: the weights are float16 themselves ("unscale fp16 gradients")',
     "ValueError: Attempting to unscale FP16 gradients.": (
         MESSAGE + ': the weights are float16 themselves ("Attempting to unscale FP16 gradients")'
     ),

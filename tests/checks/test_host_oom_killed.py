@@ -17,6 +17,8 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "step 40 of 900\n已杀死": "a process was killed (已杀死) without a reason, which mostly means that the host's memory ran out: confirm it",
+    "step 40 of 900\nGetötet": "a process was killed (Getötet) without a reason, which mostly means that the host's memory ran out: confirm it",
     "OSError: [WinError 8] Not enough memory resources are available to process this command": (
         "a process got no more of the host's memory: OSError: [WinError 8]"
     ),

@@ -2,6 +2,7 @@
 
 MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
+    "Why am I getting nan as loss after the second step": "the loss or a gradient is no longer finite: the loss was nan",
     "训练到第5轮loss变成nan, 学习率是不是太大": MESSAGE,
     "WARNING:root:NaN or Inf found in input tensor.": "the loss or a gradient is no longer finite: the loss was NaN or Inf",
     "With half precision my loss is always NaN in the second epoch": "the loss or a gradient is no longer finite: the loss was NaN",

@@ -13,6 +13,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("triton-toolchain")
 MESSAGE = "kernels cannot be compiled on this machine"
 EXAMPLES = {
+    "tmp/cuda_utils.c:14: error: include file 'Python.h' not found": "kernels cannot be compiled on this machine: Python.h is not there",
     "ext.cpp(3): fatal error C1083: Cannot open include file: 'Python.h': No such file or directory": "kernels cannot be compiled on this machine: Python.h is not there",
     "ext.cpp:3:10: fatal error: 'Python.h' file not found": "kernels cannot be compiled on this machine: Python.h is not there",
     "subprocess.CalledProcessError: Command '['g++', '/tmp/torchinductor_me/mc/cmcj.cpp', '-D', 'TORCH_INDUCTOR_CPP_WRAPPER', '-o', '/tmp/x.so']' returned non-zero exit status 1.": (

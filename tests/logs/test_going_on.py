@@ -48,6 +48,23 @@ def test_the_marked_line_of_a_box_tells_whether_it_was_caught():
 
 
 @pytest.mark.parametrize(
+    "below",
+    [
+        "python 3.8, pytorch 1.13",
+        "- CUDA version: 11.7",
+        "torch == 1.2",
+        "batch size = 4, lr = 0.001",
+        "My card has 11.0 GB",
+        "版本是 pytorch 1.5",
+    ],
+)
+def test_what_somebody_says_of_his_machine_is_no_result(below):
+    said = "RuntimeError: CUDA error: misaligned address\n"
+    assert explain(said + below + "\n").worst() is Severity.ERROR
+    assert explain(said + "epoch 2 loss 0.41\n" * 3).worst() is Severity.NOTE
+
+
+@pytest.mark.parametrize(
     ("text", "well"),
     [
         (f"cpu   248 ms\ncuda  n/a   [RuntimeError] {NO_DRIVER}\nmps   n/a   [RuntimeError] none\n", True),
