@@ -112,7 +112,10 @@ def different_devices(lines: list[str]) -> list[Gpu]:
     for number, line in enumerate(lines):
         if _DIFFERENT not in line:
             continue
-        rest = line.partition(_DIFFERENT)[2].partition(". Please")[0].strip()
+        rest, ended, _ = line.partition(_DIFFERENT)[2].strip().partition(". Please")
+        if rest and not ended:  # wrapped: on to the end of the sentence
+            whole, ended, _ = "".join([rest, *lines[number + 1 : number + 9]]).partition(". Please")
+            rest = whole if ended else rest
         if rest:
             names = [name.strip() for name in rest.split(",")]
         else:

@@ -14,7 +14,8 @@ _PREFIX = re.compile(
 )
 _TAG = re.compile(r"</?(?:pre|code|br|p|summary|details|div|span)\b[^<>]{0,80}>", re.IGNORECASE)
 _ESCAPED_MARKUP = re.compile(
-    r"&lt;/?details&gt;|&quot;schema&quot;|^&gt; |&lt;(?:inactive|[A-Z_,-]{2,100})&gt;", re.MULTILINE
+    r"&lt;/?details&gt;|&quot;schema&quot;|&quot;, line \d|^&gt; |&lt;(?:inactive|[A-Z_,-]{2,100})&gt;",
+    re.MULTILINE,
 )
 _WIDTHS = range(60, 251)
 # Copied from a terminal, a line may go on where it was cut behind the blanks that filled the row.

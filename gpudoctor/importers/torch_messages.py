@@ -29,7 +29,7 @@ _MODULE = re.compile(
 )
 _TORCH_FILE = re.compile(r"(?:File \"|^)(?P<file>[^\"\n]{1,400}[\\/]torch[\\/]__init__\.py)\"", re.MULTILINE)
 # Where a traceback was copied from: the lines above were left out, or a part of this one.
-_FRAME = re.compile(r"(?:File \")?[^\"\s]{1,300}[\\/]torch[\\/]__init__\.py\", line \d{1,5}, in ")
+_FRAME = re.compile(r"(?:File \")?[^\"\s]{1,300}[\\/]torch[\\/]__init__\.py\", line \d{1,5}, in <module>")
 _LIBRARY = re.compile(
     r"(?P<message>\S{0,300}\btorch[\\/]lib[\\/]\w{3,40}\.so\S{0,20}: undefined symbol: \w{1,200})"
 )

@@ -590,6 +590,11 @@ def test_the_last_name_of_a_list_alone_may_be_cut(facts_of):
     assert {gpu.name for gpu in facts_of(listed)["gpus"].devices} == {"NVIDIA RTX A5000"}
 
 
+def test_a_name_that_is_cut_where_the_text_lost_its_line_ends(facts_of):
+    text = " ".join(BLOCK.split("Nvidia driver", maxsplit=1)[0].split()) + " GPU"
+    assert {gpu.name for gpu in facts_of(text)["gpus"].devices} == {"NVIDIA A10"}
+
+
 def test_a_gpu_on_a_line_of_its_own_beside_a_cut_block(facts_of):
     text = "My system:\nRyzen 7\nRTX 3070 8GB\n\nPyTorch version: 2.0.1+cpu\nIs debug build: False\nCUDA use"
     assert [gpu.name for gpu in facts_of(text)["gpus"].devices] == ["RTX 3070"]

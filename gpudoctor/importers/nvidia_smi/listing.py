@@ -45,7 +45,8 @@ def with_whole_names(devices: list[Gpu], lines: Sequence[str]) -> list[Gpu]:
     """Complete the last name where the text ends in the middle of it: ``GPU 3: NVIDIA A1`` below three A100."""
     last = next((line for line in reversed(lines) if line.strip()), "").rstrip()
     if len(devices) > 1 and last.endswith(devices[-1].name):
-        whole = [gpu.name for gpu in devices[:-1] if gpu.name.startswith(devices[-1].name)]
+        cut = devices[-1].name.removesuffix(" GPU")  # of the next line, where a text lost its line ends
+        whole = [gpu.name for gpu in devices[:-1] if gpu.name.startswith(cut)]
         if whole:
             return [*devices[:-1], replace(devices[-1], name=whole[0])]
     return devices
