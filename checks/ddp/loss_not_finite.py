@@ -31,7 +31,7 @@ from gpudoctor.wordings import SOMEBODY
 
 # A bar's own loss is nan where Lightning's step returns none; the loss itself then stands further right in the bar.
 BAR = r"(?!.{0,200}\b(?:reduced_train_loss|train_loss_step)=\d)"
-VALUE = rf"(?P<value>nan|NaN|NAN|inf)(?![\w-]|\.\w){BAR}"
+VALUE = rf"(?P<value>nan|NaN|NAN|inf)(?![\w-]|\.(?!0\b)\w){BAR}"
 # Not a loss of training, and not the start value of a best one.
 FIRST = "val valid validation eval evaluation test dev best lowest min minimum previous last initial".split()
 OTHER = "".join(

@@ -101,6 +101,7 @@ FAULTHANDLER = Fix(
 SAID = {
     "setup": "the log ends in NCCL's setup: where nothing came for minutes, the ranks were not connected; else it was only cut off there",
     "begun": "the log ends where the ranks wait for each other",
+    "ray": "the log ends while it waits for GPUs that Ray has not free",
     "bar": "the log ends before the first step: the bar stands at 0 %",
     "threads": "XLA waits where its devices meet, and not all of them come",
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
@@ -110,6 +111,7 @@ SAID = {
 ONLY_ENDS = {
     "setup": Severity.NOTE,
     "begun": Severity.WARNING,
+    "ray": Severity.WARNING,
     "bar": Severity.NOTE,
     "silent": Severity.WARNING,
 }
@@ -150,6 +152,8 @@ check = Check(
             r"(?:workers?|ranks?|process(?:es)?|nodes?|peers?|everyone|master|rank \d+))\b",
             last=True,
         ),
+        # vLLM, and what is built on it
+        Symptom(r"(?P<ray>Waiting for creating a placement group of specs) for", last=True),
         # a bar that has not moved
         Symptom(r"(?P<bar>\b0%\|.{0,80}\| *0/\d+ \[00:00<\?)", last=True),
         # somebody ended it while it waited, and it had printed no step

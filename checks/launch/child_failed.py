@@ -63,6 +63,12 @@ check = Check(
             STARTER + r" ?$",
             unless=r"returned non-zero exit status (?:-?(?:[46-9]|11|2[45])|13\d|15[23])\b|died with <Signals",
         ),
+        # cut off between the parts of what torchrun, or a wrapper of it, was called with
+        Symptom(
+            r"CalledProcessError: Command '\['(?:[^'\n]*[/\\])?python[\d.]*(?:\.exe)?', '-[mu]', '(?:torch\.distributed|[^'\n]{1,200}\.py)[^'\n]{0,80}'"
+            r"(?:, '[^'\n]{0,200}'){0,40},? ?[\"`]?$",
+            unless=r"returned non-zero exit status|died with <Signals",
+        ),
         rf"CalledProcessError: Command .*died with <Signals\.(?P<signal>{SIGNAL})",
         rf"exits with return code = {CODE}",
         rf"ssh exited with exit code {CODE}",  # pdsh

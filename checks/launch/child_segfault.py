@@ -39,6 +39,9 @@ from gpudoctor.wordings import EXIT, EXIT_CODES, SEGMENTATION_FAULT, SOMEBODY, S
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
+# Windows's for an illegal instruction, a full stack, a broken heap, an abort
+# https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55
+WINDOWS = r"-1073741795|3221225501|0xC000001D|-1073741571|3221225725|0xC00000FD|-1073740940|3221226356|0xC0000374|-1073740791|3221226505|0xC0000409"
 WORDS = r"(?P<signal>[Ss]egmentation fault|Aborted|Illegal instruction|Floating point exception)"
 
 CORE = Fix(
@@ -63,7 +66,7 @@ check = Check(
         rf"Child process with PID \d+ terminated with code {CODE}",
         rf"Child process unexpectedly failed with exitcode={CODE}",
         rf"(?:{SRUN_TASK}\w+ with )?{EXIT}{CODE}",
-        rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005)",  # Windows
+        rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005|{WINDOWS})",
         r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",
         rf"{SRUN_TASK}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",

@@ -136,7 +136,7 @@ check = Check(
         r"MPS backend out of memory",
         r"llocation was preemptively rejected because it would exceed|Preemptively rejecting allocation: requested",
         r"Allocation on device (?P<gpu>\d+) would exceed allowed memory",
-        r"(?:CUDA|HIP|cuda runtime|CUDA driver) error ?(?:\(2\) ?)?: out of memory|Triton Error \[\w+\]: out of memory",
+        r"(?:CUDA|HIP|cuda runtime|CUDA driver) [Ee]rror ?(?:\(2\) ?)?: out of memory|Triton Error \[\w+\]: out of memory",
         r"\berror=2 : out of memory",
         r"(?<!failure ')\bCUDA_ERROR_OUT_OF_MEMORY\b|\bcudaErrorMemoryAllocation\b",
         r"memory (?:allocation|mapping) failed with OOM on device (?P<gpu>\d+)",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpudoctor.logs.clock import times
 from gpudoctor.logs.command_ends import LEFT_WITH, STATUS, SUCCEEDED
 from gpudoctor.logs.exception_names import USAGE_ERROR
-from gpudoctor.logs.foreign_lines import CODE, SETUP
+from gpudoctor.logs.foreign_lines import CODE, LISTED, SETUP
 from gpudoctor.logs.line_kinds import (
     END,
     ENOUGH,
@@ -145,7 +145,11 @@ class Timeline(Telling):
             # NCCL says "COMPLETE" of its communicator, aborted ones too.
             if line.text and not (line.bar or place == self.fragment or SETUP.search(line.full))
         ]
-        last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
+        last = [
+            (place, text)
+            for place, text in said[-2 * END :]
+            if not (NOISE.search(text) or LISTED.search(text))
+        ][-END:]
         if last and (SUCCEEDED.search(last[-1][1]) or self._all_left_well(last[-1][0])):
             return last[-1][0], last[-1][0]
         failed = (at for at, (place, text) in enumerate(last) if _fails(lines[place], text[:400]))

@@ -36,6 +36,7 @@ EXAMPLES = {
     "[2026-03-01 10:11:12] Received sigquit from a child process. It usually means the child failed.": "a worker ended; what it died of is not in the launcher's words",
     "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}": "a worker ended; what it died of is not in the launcher's words",
     "Exception: WorkerProc initialization failed due to an exception in a background process.": "a worker ended; what it died of is not in the launcher's words",
+    "\"CalledProcessError: Command '['/env/bin/python3.11', '-m', 'torch.distributed.run', '--nproc_per_node', '4', \"": "a worker ended; what it died of is not in the launcher's words",
     "ERROR:composer.cli.launcher:Rank 6 crashed with exit code 3": "a worker (rank 6) ended with exit code 3; what it died of is not in the launcher's words",
     "fit.py FAILED\n------------------------\nFailures:\n  <NO_OTHER_FAILURES>": "a worker ended; what it died of is not in the launcher's words",
     "  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html": "a worker ended; what it died of is not in the launcher's words",

@@ -72,6 +72,8 @@ EXAMPLES = {
     "Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)": (
         "a worker crashed in native code, exit code 139 (128 + SIGSEGV)"
     ),
+    "Process finished with exit code -1073741795 (0xC000001D)": "a worker crashed in native code, exit code -1073741795",
+    "Process finished with exit code -1073740791 (0xC0000409)": "a worker crashed in native code, exit code -1073740791",
     "Process finished with exit code -1073741819 (0xC0000005)": (
         "a worker crashed in native code, exit code -1073741819"
     ),

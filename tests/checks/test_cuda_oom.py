@@ -36,6 +36,7 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "RuntimeError: CUDA Error: out of memory at csrc/pool.cpp:62": MESSAGE,
     "# 两张卡训练时显存不足": MESSAGE,
     "跑到第三轮就报错out of memory, 是代码的问题吗": MESSAGE,
     "Since the update I get OOM errors although my batch is small": MESSAGE,

@@ -4,6 +4,7 @@ MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
     "Why am I getting nan as loss after the second step": "the loss or a gradient is no longer finite: the loss was nan",
     "训练到第5轮loss变成nan, 学习率是不是太大": MESSAGE,
+    "Epoch 0:   2%|2 | 21/1000 [01:31<43:20, v_num=0, train_loss=nan.0, global_step=20.0]": MESSAGE,
     "WARNING:root:NaN or Inf found in input tensor.": "the loss or a gradient is no longer finite: the loss was NaN or Inf",
     "With half precision my loss is always NaN in the second epoch": "the loss or a gradient is no longer finite: the loss was NaN",
     "[Rank 0] step=2000, skipped=1995, lr=[0.001], mom=[0.0]": (

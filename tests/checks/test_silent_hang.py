@@ -86,6 +86,9 @@ SETUP = (
 BEGUN = "the log ends where the ranks wait for each other"
 PERSON = "somebody says that it stands still, and no error shows"
 EXAMPLES = {
+    "INFO 03-01 10:11:12 ray_utils.py:212] Waiting for creating a placement group of specs for 70 seconds. specs=[{'GPU': 1.0}]": (
+        "the log ends while it waits for GPUs that Ray has not free"
+    ),
     "I run it in a pod with shm=8Gi, and both of the ranks start up. It stuck at the first batch. Any ideas?": (
         "somebody says that it stands still, and no error shows"
     ),

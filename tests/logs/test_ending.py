@@ -726,3 +726,10 @@ def test_blanks_at_the_end_of_a_line_change_nothing():
     ids = [finding.id for finding in explain(text).findings]
     assert ids == [f.id for f in explain("\n".join(row + "  " for row in text.split("\n"))).findings]
     assert ids == ["rendezvous-unreachable"]
+
+
+def test_what_ranks_wait_for_is_no_result_whatever_it_is_called():
+    stalled = "W stall_inspector.cc:107] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks"
+    text = f"[1,0]<stderr>:{stalled}\n[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [allreduce.loss]\n"
+    (finding,) = explain(text).findings
+    assert (finding.id, finding.severity) == ("rank-desync", Severity.ERROR)
