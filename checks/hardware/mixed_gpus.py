@@ -25,7 +25,7 @@ log is the one to look at first: `cuda-oom` of the small card, for one.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size, count, listed
 from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 UNEQUAL = 0.95
@@ -34,6 +34,8 @@ UNEQUAL = 0.95
 NAME = r"[^\n(]{3,60}?"
 END = r"(?: \(UUID[^\n]{0,80})?\s*(?:\n|$)"
 LIST = rf"GPU 0: (?P<first>{NAME}){END}(?:GPU \d+: (?P=first){END}){{0,15}}GPU \d+: (?!(?P=first){END})(?P<other>{NAME}){END}"
+FOR_A_SCREEN = ("NVIDIA DGX Display", "DGX Display")
+"""The card of 4 GB in a DGX Station A100."""
 WHICH = Fix(
     "See which is which",
     "nvidia-smi --query-gpu=index,name,memory.total,compute_cap --format=csv",
@@ -41,6 +43,7 @@ WHICH = Fix(
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where the other one is a DGX Station's card for the screen",
     symptoms=[
         r"There is an imbalance between your GPUs\.(?: You may want to exclude GPU (?P<gpu>\d+))?",
         r"Detected different devices in the system: (?P<models>.{3,200}?)\. Please make sure",
@@ -77,9 +80,14 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
     if len(kinds) > 1:
         differ = ", ".join(f"{len(some)} x {name}" for name, some in kinds.items())
         reason = "every step waits for the slowest, and the batch must fit the smallest"
-        yield check.found(
-            f"the GPUs differ: {differ}; {reason}", evidence=_sizes(used), fixes=_one_kind(gpus, kinds)
-        )
+        fixes = _one_kind(gpus, kinds)
+        computing = [name for name in kinds if name not in FOR_A_SCREEN]
+        if len(computing) == 1:
+            screen = listed([name for name in kinds if name in FOR_A_SCREEN], 2)
+            message = f"the GPUs differ: {differ}; {screen} is for the screen: leave it out of the training"
+            yield check.found(message, severity=Severity.NOTE, evidence=_sizes(used), fixes=fixes)
+            return
+        yield check.found(f"the GPUs differ: {differ}; {reason}", evidence=_sizes(used), fixes=fixes)
         return
     sizes = [gpu.memory_bytes for gpu in used if gpu.memory_bytes and not gpu.mig]
     modes = {gpu.ecc for gpu in used if gpu.ecc is not None}

@@ -2,7 +2,7 @@
 
 from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 from gpudoctor.guard import examine
-from gpudoctor.model import Source
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -62,6 +62,13 @@ def test_found_in_the_facts():
     assert "differ in memory: 40.0 GiB to 80.0 GiB" in finding.message
     _, [finding] = run(A100, Gpu(index=1, name="A100", memory_bytes=80 << 30, ecc=False))
     assert "ECC is off on GPU 1" in finding.message
+
+
+def test_a_card_for_the_screen_is_a_note():
+    four = [Gpu(index=n, name="NVIDIA A100-SXM4-80GB", memory_bytes=80 << 30) for n in range(4)]
+    _, [finding] = run(*four, Gpu(index=4, name="NVIDIA DGX Display", memory_bytes=4 << 30))
+    assert finding.severity is Severity.NOTE
+    assert "NVIDIA DGX Display is for the screen" in finding.message
 
 
 def test_passes():

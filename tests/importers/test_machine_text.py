@@ -426,8 +426,8 @@ def test_the_module_says_its_version(line, facts_of):
     "text",
     [
         "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system: NVIDIA A10, Tesla T4. Please",
-        "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system: NVIDIA A\n10, Tesla T4. Please\n make",
-        "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system: NVIDIA A10, Tesla T4\nCollecting env",
+        "WARNING 02-13 10:47:30 Detected different devices in the system: NVIDIA A\n10, Tesla T4. Please\n make",
+        "WARNING 02-13 10:47:30 Detected different devices in the system: NVIDIA A10, Tesla T4\nCollecting env",
         (
             "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:\n"
             "WARNING 02-13 10:47:30 cuda.py:336] NVIDIA A10\n"
