@@ -53,7 +53,7 @@ check = Check(
     severity=Severity.ERROR,
     words_stand=True,
     symptoms=[
-        r"GPU access blocked by the operating system",
+        r"GPU access (?:is )?blocked (?:by the operating system|in (?:my |the )?WSL)",
         r"NVMLError_OperatingSystem\b|NVML_ERROR_OPERATING_SYSTEM",
     ],
     message="Windows keeps the GPU from WSL: nothing in WSL can use it",

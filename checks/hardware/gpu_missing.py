@@ -122,6 +122,10 @@ check = Check(
             unless=r"Cannot initialize GSP|GFW_BOOT|gsp_\w+\.bin|open kernel modules|fallen off the bus|already bound to nouveau",
         ),
         # as people put it
+        (
+            r"\b(?:shown|shows(?: up)?|visible|listed|seen|there|appears?|present|detected|found) (?:in|by|with|under|via) `?lspci`?"
+            r"[^.;\n]{0,30}?\b(?:but|and|yet) (?:it is |is |are )?not (?:\w+ )?(?:(?:in|by|with|under|via) )?`?nvidia-smi"
+        ),
         Symptom(
             r"^(?!.*NVRM).*\b(?:RmInitAdapter|rm_init_adapter) failed",
             unless=r"Cannot initialize GSP|GFW_BOOT|gsp_\w+\.bin|open kernel modules|fallen off the bus|NVRM:.{0,80}RmInitAdapter",

@@ -15,6 +15,7 @@ from gpudoctor.importers import (
     container_commands,
     dcgm,
     disks,
+    driver_packages,
     driver_reports,
     extensions,
     framework_env,
@@ -210,6 +211,10 @@ class Parts:
         stub = told is None and any(
             _STUB.search(line[:400]) for line in self.pieces if "ub" in line or "UB" in line
         )
+        if told is None and not stub and not self.table.devices:
+            module, library = kernel_log.driver_version(self.pieces), driver_packages.version(self.pieces)
+            if module and library and module != library:
+                return Cuda(library=f"libcuda.so.{library}")
         return Cuda(init=34, stage="cuInit") if stub else told
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:

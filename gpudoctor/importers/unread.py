@@ -4,7 +4,7 @@ import re
 
 _READ = (
     "neither a gpudoctor report nor collect_env output (torch's, vLLM's, DeepSpeed's, Lightning's, transformers' …), "
-    "nor that of nvidia-smi (also -q, -L, topo -m, nvlink -s), lspci, dmesg, ip, ibstat, df, ulimit -a, env, pip, "
+    "nor that of nvidia-smi (also -q, -L, topo -m, nvlink -s), lspci, dmesg, ip, ibstat, df, ulimit -a, ps, env, pip, "
     "conda, sinfo, kubectl describe or NCCL_DEBUG=INFO, and no words of a failure that a machine shows"
 )
 _AMD = "shows AMD GPUs, which gpudoctor does not examine: of them it reads lspci, and torch's collect_env"

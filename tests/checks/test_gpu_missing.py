@@ -26,6 +26,7 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
 EXAMPLES = {
+    "One of them is visible in lspci, but not in nvidia-smi, since Monday.": "the driver could not start a GPU, and goes on without it",
     "The second card only gives me RmInitAdapter failed at each start.": "the driver could not start a GPU, and goes on without it",
     "The reboot of the node came up short a GPU.": "1 GPU is told to be missing: compare what each layer counts",
     "After the reboot the node has lost a GPU.": "1 GPU is told to be missing: compare what each layer counts",

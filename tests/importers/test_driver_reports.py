@@ -82,3 +82,24 @@ def test_a_version_in_a_sentence(line, facts_of):
 )
 def test_no_version(line, facts_of):
     assert "driver" not in facts_of(f"CPU(s):    8\n{line}\n")
+
+
+NVRM = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "library"),
+    [
+        (
+            "ii  libnvidia-compute-535:amd64  535.183.01-0ubuntu0.22.04.1  amd64  libraries\n",
+            "libcuda.so.535.183.01",
+        ),
+        ("nvidia-driver-cuda-libs-550.54.14-1.el9.x86_64\n", "libcuda.so.550.54.14"),
+        ("ii  nvidia-smi     535.129.03-1  amd64        NVIDIA System Management Interface\n", None),
+        ("ii  nvidia-smi     535.183.01-1  amd64  x\nii  libcuda1:amd64  535.54.03-1  amd64  y\n", None),
+        ("rc  nvidia-utils-535  535.183.01-0ubuntu1  amd64  removed\n", None),
+    ],
+)
+def test_libraries_of_another_version_than_the_module(package, library, facts_of):
+    facts = facts_of(NVRM + package)
+    assert (facts["cuda"].library if "cuda" in facts else None) == library
