@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 from gpudoctor.facts import (
     Gpus,
+    Host,
     IbDevice,
     IbPort,
     Infiniband,
@@ -165,6 +166,7 @@ def environment(
     gpus: Gpus | None,
     pci: Pci | None,
     configuration: NcclConfiguration | None,
+    host: Host | None,
 ) -> Iterator[Finding]:
     """NCCL could not use the adapters that are there, or is told of one that is not."""
     variables = nccl_variables(launch, configuration)
@@ -179,9 +181,9 @@ def environment(
         severity = Severity.WARNING if matters else Severity.NOTE
         yield check.found(message, severity=severity, fixes=[ADAPTERS])
     served = gpus_served(gpus, pci)
-    wanted = (
-        spans_nodes(launch, names, interfaces) or bool(asked) or (infiniband.fabric(served) and served >= 4)
-    )
+    # A container was given what its job needs, and one on a single node needs no adapter.
+    whole = infiniband.fabric(served) and served >= 4 and not (host is not None and host.container)
+    wanted = spans_nodes(launch, names, interfaces) or bool(asked) or whole
     if served:
         yield from _out_of_reach(infiniband, Severity.WARNING if wanted else Severity.NOTE)
     yield from _gids(infiniband, variables.get("NCCL_IB_GID_INDEX", ""))

@@ -110,6 +110,10 @@ OF_NCCL = re.compile(r"libnccl-tuner[\w.-]*$|(?!lib|none$|STATIC)[\w-]+$")
 """A tuner by a name that the plug-ins' probe would know: other libraries are not looked for."""
 
 
+BUILT_IN = ("ib", "socket", "aws libfabric")
+"""NCCL's own networks, by the names that NCCL_NET may give them in any case, and the plug-in whose place is judged apart."""
+
+
 @check.environment
 def environment(
     launch: Launch,
@@ -123,7 +127,7 @@ def environment(
     known = settings(launch, configuration)
     variables = {name: one.value for name, one in known.items()}
     network, plugin = (variables.get(name, "") for name in ("NCCL_NET", "NCCL_NET_PLUGIN"))
-    lacking = _lacking(network, plugins, infiniband)
+    lacking = _lacking(network, plugin, plugins, infiniband)
     if lacking:
         yield check.found(f"NCCL_NET is {network}, and {lacking}: NCCL ends with an error", fixes=[FORGET])
         return
@@ -169,7 +173,7 @@ def _damaged(plugins: Plugins) -> Iterator[Finding]:
         yield check.found(message, severity=Severity.WARNING, fixes=[fix])
 
 
-def _lacking(network: str, plugins: Plugins, infiniband: Infiniband | None) -> str:
+def _lacking(network: str, named: str, plugins: Plugins, infiniband: Infiniband | None) -> str:
     """Return what is missing for a network that NCCL must use; empty: nothing that is known."""
     if network.lower() == "ib" and infiniband is not None and not infiniband.carrying:
         return "this machine has no active InfiniBand or RoCE port"
@@ -177,4 +181,6 @@ def _lacking(network: str, plugins: Plugins, infiniband: Infiniband | None) -> s
         if not any(d.efa for d in infiniband.devices):
             return "this machine has no EFA adapter"
         return "" if plugins.network() else "its plug-in is not found"
+    if network and network.lower() not in BUILT_IN and not plugins.network() and "/" not in named:
+        return "NCCL has no network of that name, and there is no plug-in that could bring one"
     return ""

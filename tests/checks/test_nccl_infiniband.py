@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Gid, IbDevice, IbPort, Infiniband, Launch, Pci, PciDevice
+from gpudoctor.facts import Gid, Host, IbDevice, IbPort, Infiniband, Launch, Pci, PciDevice
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -133,6 +133,13 @@ def test_no_nodes_for_this_process() -> None:
     one = Pci(nvidia=EIGHT.nvidia[:1])
     assert run(infiniband=board(count=1, verbs=0), pci=one)[1][0].severity is Severity.NOTE
     assert run(infiniband=board(verbs=0), pci=EIGHT, launch=told(NCCL_IB_DISABLE="1"))[1] == []
+
+
+def test_a_container_on_one_node_needs_no_adapter() -> None:
+    facts = {"infiniband": board(verbs=0), "pci": EIGHT, "host": Host(container="docker")}
+    assert [f.severity for f in run(**facts)[1]] == [Severity.NOTE]
+    two_nodes = told(WORLD_SIZE="16", LOCAL_WORLD_SIZE="8", RANK="9")
+    assert [f.severity for f in run(**facts, launch=two_nodes)[1]] == [Severity.WARNING]
 
 
 def test_nodes_that_may_not_be_opened_and_no_library() -> None:

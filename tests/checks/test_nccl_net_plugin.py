@@ -94,6 +94,15 @@ def test_a_network_that_is_not_here() -> None:
     assert "no active InfiniBand or RoCE port" in finding.message
 
 
+def test_a_network_that_nobody_brings() -> None:
+    _, [finding] = run(launch=told(NCCL_NET="TCP"), plugins=Plugins())
+    assert "NCCL_NET is TCP, and NCCL has no network of that name" in finding.message
+    own = told(NCCL_NET="Mine", NCCL_NET_PLUGIN="/opt/mine/libnccl-net-mine.so")
+    for facts in ({"launch": own, "plugins": Plugins()}, {"launch": told(NCCL_NET="Mine"), "plugins": OFI}):
+        assert run(**facts)[1] == []
+    assert run(launch=told(NCCL_NET="SOCKET"), plugins=Plugins())[1] == []
+
+
 def test_a_plugin_that_is_not_found() -> None:
     _, [finding] = run(launch=told(NCCL_NET_PLUGIN="gib"), plugins=OFI)
     assert finding.severity is Severity.WARNING
