@@ -24,7 +24,7 @@ what they exchange.
 ## See also
 
 - [torch-xpu-ops#5164](https://github.com/intel/torch-xpu-ops/issues/5164): in the first steps of a training on two GPUs, with the kernel's lines
-- [compute-runtime#966](https://github.com/intel/compute-runtime/issues/966): a GPU that does not come back without a restart
+- [compute-runtime#944](https://github.com/intel/compute-runtime/issues/944): the same under sustained load, with the kernel's lines
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
