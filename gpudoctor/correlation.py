@@ -11,7 +11,17 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Log, SourceLine
 from gpudoctor.launch_command import TORCHRUN
-from gpudoctor.model import Evidence, Finding, Fix, Kind, Role, Severity, Source, layer
+from gpudoctor.model import (
+    UNRECOGNISED,
+    Evidence,
+    Finding,
+    Fix,
+    Kind,
+    Role,
+    Severity,
+    Source,
+    layer,
+)
 
 Follows = Callable[[str], Iterable[str]]
 """The ids that a check says it follows from, by its id."""
@@ -74,7 +84,7 @@ def _explain(mixed: Mixed, seen: Finding, follows: Follows, log: Log, *, foreign
     after = [f for f in scripts if f.id in causes and f.severity is not Severity.NOTE]
     after += [f for f in mixed.facts if f.id in causes and f.severity is Severity.ERROR]
     after = [f for f in after if f.role is Role.CAUSE]
-    better = _first(same, log) or _first(after, log)
+    better = _first(same, log) or _first(after, log) or _first(_foretold(seen, scripts, log), log)
     place = mixed.log.index(seen)
     if better is None:
         mixed.log[place] = _on_its_line(seen, mixed.script, log)
@@ -93,6 +103,22 @@ def _first(candidates: Sequence[Finding], log: Log) -> Finding | None:
     )
 
 
+def _foretold(seen: Finding, scripts: Sequence[Finding], log: Log) -> list[Finding]:
+    """Return the errors of the script on the line that raised what no check knows, if they say that it ends so."""
+    raised = seen.message.partition(":")[0]
+    names = [raised, *(["NameError"] if raised == "UnboundLocalError" else [])]
+    if seen.id != UNRECOGNISED or not raised.isidentifier():
+        return []
+    lines = [line for line in log.own if seen.location and line.line == seen.location.line]
+    return [
+        f
+        for f in scripts
+        if f.severity is Severity.ERROR
+        and any(_stands(f, line) for line in lines)
+        and any(f"ends in a {name}" in f.message or f"ends in an {name}" in f.message for name in names)
+    ]
+
+
 def _joined(cause: Finding, seen: Finding) -> Finding:
     """Return a cause with what the log shows of it as its second piece of evidence.
 
@@ -103,7 +129,7 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
     if perhaps:
         own = {fix.summary for fix in seen.fixes}
         fixes = sorted(fixes, key=lambda fix: (fix.kind is Kind.MITIGATION, fix.summary not in own))
-    if cause.id == seen.id:
+    if seen.id in (cause.id, UNRECOGNISED):
         said = f"; the log shows it: {seen.message}"
     else:
         # What only says that another rank failed has nothing to add.
@@ -119,7 +145,7 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
         fixes=fixes,
         ranks=seen.ranks,
         behind="" if sure else seen.behind,
-        also=[] if cause.id == seen.id else [seen.id],
+        also=[] if seen.id in (cause.id, UNRECOGNISED) else [seen.id],
     )
 
 

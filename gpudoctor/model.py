@@ -1,6 +1,7 @@
 """The words that a check is written in: severity, fix, evidence, finding, symptom, check."""
 
 import enum
+import functools
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
@@ -314,6 +315,12 @@ class Check:
         self.functions[source] = function
         return function
 
+    @functools.cached_property
+    def _caught(self) -> set[str]:
+        """The places, in a message or a fix, of what the symptoms catch."""
+        groups = (part for each in self.symptoms for part in (each.pattern + each.near).split("(?P<")[1:])
+        return {f"<{part.partition('>')[0]}>" for part in groups}
+
     def found(
         self,
         message: str,
@@ -326,8 +333,10 @@ class Check:
     ) -> Finding:
         """Make a finding of this failure; the kind of evidence that it rests on is added by whoever runs the check.
 
-        `evidence` may be plain text. `fixes` made for this machine replace the check's general ones.
+        `evidence` may be plain text. `fixes` made for this machine replace the check's general ones; of those the ones
+        are left out that name what a symptom in a log catches.
         """
+        general = (f for f in self.fixes if not any(place in f.summary + f.command for place in self._caught))
         return Finding(
             id=self.id,
             family=self.family,
@@ -337,6 +346,6 @@ class Check:
             message=message,
             evidence=[Evidence(e) if isinstance(e, str) else e for e in evidence],
             location=Location(location.path, location.line, location.column) if location else None,
-            fixes=[replace(fix, filled=()) for fix in self.fixes] if fixes is None else list(fixes),
+            fixes=[replace(fix, filled=()) for fix in general] if fixes is None else list(fixes),
             page=f"docs/checks/{self.id}.md",
         )

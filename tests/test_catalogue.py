@@ -258,3 +258,10 @@ def test_an_error_whose_marks_an_issue_tracker_took_away_is_seen(id, text):
 )
 def test_an_error_that_other_letters_or_marks_stand_beside_is_seen(text, id):
     assert id in {seen.check.id for seen in first_seen(text, find(), KNOWN.get)}
+
+
+@pytest.mark.parametrize("check", [pytest.param(check, id=id) for id, check in sorted(KNOWN.items())])
+def test_without_a_log_no_fix_names_what_a_symptom_catches(check):
+    caught = {f"<{name}>" for symptom in check.symptoms for name in re.compile(symptom.pattern).groupindex}
+    texts = [fix.summary + fix.command for fix in check.found("").fixes]
+    assert not [text for text in texts if any(place in text for place in caught)]

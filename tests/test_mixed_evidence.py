@@ -461,3 +461,28 @@ def test_scripts_of_a_command_are_files_that_are_here(folder: Path, monkeypatch:
         "\0.py",
     ]
     assert scripts_of(named) == ["train.py"] * 3
+
+
+def test_a_name_that_one_rank_alone_has_is_why_another_one_does_not_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fit.py").write_text(
+        "import torch.distributed as dist\n\n\ndef main():\n    dist.init_process_group('gloo')\n"
+        "    if dist.get_rank() == 0:\n        table = open('table.csv', 'w')\n    for step in range(9):\n"
+        "        table.write(f'{step}')\n    dist.destroy_process_group()\n\n\nmain()\n"
+    )
+    log = (
+        '[rank1]: Traceback (most recent call last):\n[rank1]:   File "{path}", line 9, in main\n'
+        "[rank1]:     table.write(f'{{step}}')\n[rank1]: {error}\n"
+    )
+    missing = (
+        "UnboundLocalError: cannot access local variable 'table' where it is not associated with a value"
+    )
+    (finding,) = gpudoctor.explain(log.format(path=tmp_path / "fit.py", error=missing)).findings
+    assert (finding.id, finding.also) == ("rank-zero-only-name", [])
+    assert "table" in finding.message
+    other = gpudoctor.explain(
+        log.format(path=tmp_path / "fit.py", error="OSError: [Errno 5] Input/output error")
+    )
+    assert other.findings[0].id != "rank-zero-only-name"

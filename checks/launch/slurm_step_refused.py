@@ -48,6 +48,10 @@ DROP = Fix(
     "Drop what an outer job left in the environment",
     "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND",
 )
+HAS = Fix(
+    "See how many nodes and tasks the job has: srun may ask for no more than sbatch did",
+    "scontrol show job $SLURM_JOB_ID | grep -E 'NumNodes|NumTasks'",
+)
 OFFER = Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'")
 CONTAINER = Fix(
     "Read the lines of pyxis and enroot above: mostly the image's name is wrong, it may not be fetched here, or a folder "
@@ -63,6 +67,7 @@ BY_REASON = [
     (re.compile(r"No such file or directory|Permission denied|Exec format|[Ee]xecve"), [PROGRAM]),
     (re.compile(r"mutually exclusive|two different environment|CPU binding outside"), [DROP, CPUS]),
     (re.compile(r"nodes are busy"), [OVERLAP, EXACT]),
+    (re.compile(r"^Only allocated"), [HAS]),
     (re.compile(r"More processors requested|used without"), [CPUS, EXACT, OVERLAP]),
     (re.compile(r"node configuration|[Pp]artition|[Aa]ccount|QOS|time limit|[Nn]ode count"), [OFFER]),
 ]
@@ -84,6 +89,7 @@ check = Check(
         r"slurmstepd(?:-[\w.-]{1,64})?: error: execve\(\): (?!torchrun\b|python)(?P<reason>\S.{0,200}?) *$",
         r"srun: (?:fatal|error): (?P<reason>SLURM_MEM_PER_\w+.{0,60} are mutually exclusive)",
         r"srun: fatal: (?P<reason>cpus-per-task set by two different environment variables|--gpus-per-task .{0,40}used without)",
+        r"srun: (?:fatal|error): (?P<reason>Only allocated \d+ nodes? asked for \d+)",
         r"(?:srun|sbatch|salloc): (?P<reason>unrecognized option '[^']{1,60}')",
         rf"Batch job submission failed: {REASON}",
         rf"srun: error: Unable to allocate resources: {REASON}",

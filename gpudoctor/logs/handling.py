@@ -107,9 +107,11 @@ class Handling(Restarts):
         return not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
 
     def _told_by_one(self, raised: Raised) -> Sequence[Raised]:
-        """Return the exceptions that one process told of: the only one, or the rank whose logger wrote above them."""
+        """Return the exceptions that one process told of: the only one, or the rank whose lines or logger name it."""
         spans = self.spans[raised.line.name, raised.line.who][-MANY:]
-        if self._alone:
+        # Where all lines bear the same prefix it tells no processes apart, and may stand for a whole launch.
+        apart = len(self.ranks) > 1 and bool(raised.line.who) and not self.gave_in
+        if self._alone or (apart and not self.marked(raised.line)):
             return spans
         heading = self.heading(raised)
         if raised.line.who or heading is None or not heading.who or not LOGGED.search(heading.full):

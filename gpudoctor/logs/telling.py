@@ -4,6 +4,7 @@ import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+from gpudoctor.logs.aftermath import MANY
 from gpudoctor.logs.command_ends import STATUS
 from gpudoctor.logs.foreign_lines import BACKTRACE, CODE, HELP, REASON, SETUP
 from gpudoctor.logs.handling import Handling
@@ -23,7 +24,7 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_OFF, Raised
-from gpudoctor.logs.recurrence import shapes
+from gpudoctor.logs.recurrence import same_begin, shapes
 from gpudoctor.logs.tracebacks import in_traceback
 from gpudoctor.logs.values import NO_VALUE
 
@@ -108,6 +109,22 @@ class Telling(Handling):
             raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)
         )
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
+
+    def _as_another_rank(self, line: Line, place: int) -> bool:
+        """Return whether another rank caught the same in the same line and printed results below it."""
+        raised = self.around(line, place)
+        if raised is None or not (line.who and raised.caught) or self.marked(line):
+            return False
+        if self.gave_in or self._told_below(place) or self._gave_up(line, place):
+            return False
+        others = [
+            spans for key, spans in self.spans.items() if key[0] == line.name and key[1] not in ("", line.who)
+        ]
+        return any(
+            (one.type, one.message) == (raised.type, raised.message) and self._good_below(one, spans)
+            for spans in others
+            for one in same_begin(raised, spans[-MANY:])
+        )
 
     def _reason(self, place: int) -> bool:
         """Return whether a line is the reason that NCCL gives for its error: no program skips anything there."""

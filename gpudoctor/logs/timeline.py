@@ -91,7 +91,7 @@ class Timeline(Telling):
         handled = handled or self._tried(line, place) or self._aside(line, place)
         handled = handled or self._only_warned(line, place)
         went_on = self._went_on(line, place) and not self._over_and_over(line, place)
-        went_on = went_on or self._came_before(line, place)
+        went_on = went_on or self._came_before(line, place) or self._as_another_rank(line, place)
         return handled or went_on or self._is_help(line, place)
 
     def _never_ran(self, line: Line, place: int) -> bool:

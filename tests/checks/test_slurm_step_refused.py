@@ -1,6 +1,7 @@
 """slurm-step-refused: seen in logs."""
 
 EXAMPLES = {
+    "srun: error: Only allocated 3 nodes asked for 8": "Slurm did not start the program: Only allocated 3 nodes asked for 8",
     "slurmstepd-sp-0016: error: pyxis: couldn't start container": "Slurm did not start the program: pyxis: couldn't start container",
     "It gives `sbatch: error: Batch job submission failed: Requested node configuration is not available`. With one CPU it runs": "Slurm did not start the program: Requested node configuration is not available",
     "srun: error: Unable to create step for job 4711: More processors requested than permitted": (

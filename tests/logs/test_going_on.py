@@ -736,3 +736,20 @@ def test_the_source_that_ipython_shows_says_nothing_of_the_run():
     )
     report = explain(text)
     assert (report.verdict.primary, report.worst()) == ("hub-unreachable", Severity.ERROR)
+
+
+TEED = (
+    "[default{r}]:[2026-03-01 10:00:0{n},000][fit][INFO] - epoch {n} loss 0.{n}\n"
+    "[default{r}]:Traceback (most recent call last):\n"
+    '[default{r}]:  File "/home/me/fit.py", line 31, in main\n'
+    "[default{r}]:    share(table)\n"
+    "[default{r}]:BrokenPipeError: [Errno 32] Broken pipe\n"
+)
+
+
+def test_what_one_rank_got_over_another_one_did_too_in_the_same_line():
+    both = "".join(TEED.format(r=r, n=n) for n in range(2) for r in range(2))
+    done = "[default0]:[2026-03-01 10:00:09,000][fit][INFO] - epoch 2 loss 0.2\n"
+    assert quiet(explain(both.replace("Broken pipe\n[default1]", "Broken pipe\n" + done + "[default1]")))
+    ended = FAILED + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+    assert explain(both + done + ended).worst() is Severity.ERROR
