@@ -94,7 +94,7 @@ check = Check(
         r"(must|to|should) (all )?(be on|have) (the )?same device( type)?\b(?!.{0,60}\bmeta\b)",
         r"Input, output and indices must be on the current device",
         r"Expected a '(?P<other>\w+)' device type for generator but found '(?P<device>\w+)'",
-        r'Attempted to set the storage of a tensor on device "(?P<device>[\w:]+)" to a storage on different device "(?P<other>[\w:]+)"',
+        r'Attempted to set the storage of a tensor on device "(?P<device>(?!meta)[\w:]+)" to a storage on different device "(?P<other>(?!meta)[\w:]+)"',
         r"Placeholder storage has not been allocated on MPS device",
         # FSDP's flat parameter lies elsewhere than its device_id; torch before 2.1 does not say where
         r"Expects tensor to be on the compute device (?P<device>[\w:]+)(?:, was on (?P<other>[\w:]+))?",
