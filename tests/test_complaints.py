@@ -77,7 +77,7 @@ def test_words_of_one_program_are_for_explain(examined):
     "line", ["* No `GPU has fallen off the bus`", "There was no GPU has fallen off the bus"]
 )
 def test_what_somebody_did_not_see(line, examined):
-    assert examined(f"torch 2.9.0+cu130\n\n{line} in the log.\n").findings == []
+    assert examined(f"torch 2.10.0+cu130\n\n{line} in the log.\n").findings == []
 
 
 def test_a_mismatch_stands_beside_a_block_of_another_moment(examined):

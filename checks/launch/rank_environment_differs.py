@@ -50,11 +50,11 @@ check = Check(
 
 
 @check.environment
-def environment(ranks: Ranks | None, launch: Launch | None, torch: Torch | None) -> Iterator[Finding]:
+def environment(ranks: Ranks | None, launch: Launch, torch: Torch | None) -> Iterator[Finding]:
     """Reports of ranks show variables of NCCL, a torch or a driver that others of them do not have."""
     if ranks is None:
         # The topics that a report needs for this comparison are asked for above.
-        if launch is not None and (launch.number("WORLD_SIZE") or 1) > 1:
+        if (launch.number("WORLD_SIZE") or 1) > 1:
             raise CannotTell("save a report in each rank, and compare: gpudoctor check rank0.json rank1.json")
         return
     for name in ranks.launched.shared_variables:

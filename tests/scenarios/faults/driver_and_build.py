@@ -621,8 +621,8 @@ BUILD = [
     ),
     Fault(
         "nccl-that-hangs",
-        H100,
-        edit("torch", nccl="2.29.2"),
+        "gh200",
+        both(edit("torch", nccl="2.29.2"), edit("host", machine="aarch64")),
         "known-bad-version",
         also=("nccl-version-mismatch",),
     ),
