@@ -76,6 +76,8 @@ _JOINED = re.compile(
     r"|Is XNNPACK available|CPU|Architecture|CPU\(s\)|Model name|Versions of relevant libraries"
     r") {0,40}: |={10,80} |\[(?:pip3?|conda|uv)\] )"
 )
+_QUOTED = re.compile(r"(?: >){1,20}$")
+"""The mark of the next line, in an output that was quoted before it lost its line ends."""
 _EXAMPLE = re.compile(r" \(e\.g\.,? [^()]{1,40}\)")
 """What the issue form of 2018 to 2021 had in a key: ``PyTorch Version (e.g., 1.0): 1.4.0``."""
 _WITHOUT_COLON = re.compile(r"PyTorch version (\d{1,2}\.\d{1,3}\S{0,60})$")
@@ -127,7 +129,7 @@ def spread(line: str) -> list[str]:
     """
     if len(line) < 200 or len(_JOINED.findall(line[:100_000])) < 6:
         return [line]
-    return [part.strip() for part in _JOINED.sub("\n", line[:100_000]).split("\n")]
+    return [_QUOTED.sub("", part.strip()) for part in _JOINED.sub("\n", line[:100_000]).split("\n")]
 
 
 def find(all_rows: list[str]) -> Block | None:

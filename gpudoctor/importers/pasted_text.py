@@ -98,7 +98,7 @@ def lines(text: str) -> Iterator[str]:
 
 def unescaped(text: str) -> str:
     r"""Give collect_env's output its line ends back where it is a string of JSON or Python: ``OS: ...\\nIs ...``."""
-    if not any(rf"\n{key}" in text for key in _IN_A_STRING):
+    if not any(rf"\n{key}" in text or rf"\n> {key}" in text for key in _IN_A_STRING):
         return text
     whole = text.strip()
     text = whole[1:-1] if whole[0] == whole[-1] and whole[0] in "\"'" else text

@@ -27,8 +27,8 @@ def test_without_the_launch_nobody_can_tell() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", "wait for ever"),
-        ("NCCL_ASYNC_ERROR_HANDLING", "0", "wait for ever"),
+        ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", "wait without end"),
+        ("NCCL_ASYNC_ERROR_HANDLING", "0", "wait without end"),
         ("TORCH_NCCL_BLOCKING_WAIT", "true", "slow"),
         ("TORCH_NCCL_ENABLE_MONITORING", "0", "never ended"),
         ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "864000", "after 10 days"),

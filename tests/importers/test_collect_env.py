@@ -590,6 +590,13 @@ def test_the_last_name_of_a_list_alone_may_be_cut(facts_of):
     assert {gpu.name for gpu in facts_of(listed)["gpus"].devices} == {"NVIDIA RTX A5000"}
 
 
+def test_a_quoted_block_that_lost_its_line_ends(facts_of):
+    text = " ".join(f"> {line}".strip() for line in BLOCK.splitlines())
+    facts = facts_of(text)
+    assert {gpu.name for gpu in facts["gpus"].devices} == {"NVIDIA A10"}
+    assert (facts["gpus"].driver_version, facts["torch"].version) == ("550.54.15", "2.5.1+cu124")
+
+
 def test_a_name_that_is_cut_where_the_text_lost_its_line_ends(facts_of):
     text = " ".join(BLOCK.split("Nvidia driver", maxsplit=1)[0].split()) + " GPU"
     assert {gpu.name for gpu in facts_of(text)["gpus"].devices} == {"NVIDIA A10"}
@@ -610,6 +617,7 @@ def test_a_gpu_on_a_line_of_its_own_beside_a_cut_block(facts_of):
         lambda text: "".join(
             f"{number}: {line}" for number, line in enumerate(text.splitlines(keepends=True), 1)
         ),
+        lambda text: json.dumps("".join(f"> {line}".rstrip() + "\n" for line in text.splitlines())),
         lambda text: "".join(f"| {line} |\n" for line in text.splitlines()),
         lambda text: "".join(f"- {line}\n" if line else "\n" for line in text.splitlines()),
     ],
