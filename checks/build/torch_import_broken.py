@@ -74,7 +74,7 @@ check = Check(
         r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError (?!1455)\d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
         Symptom(
-            r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): (?!The paging file)",
+            r"DLL load failed while importing (_C|_ext|torch_\w+|\w+_cuda|flash_attn\w*): (?!The paging file)",
             unless=r"torchvision[/\\]",
         ),
         # torch's own libraries, in the words of Windows alone

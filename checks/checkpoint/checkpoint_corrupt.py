@@ -68,7 +68,11 @@ check = Check(
         r"(?P<what>unexpected EOF), expected (?P<missing>\d+) more bytes\. The file might be corrupted",
         r"RuntimeError: (?P<what>unexpected EOF)\. The file might be corrupted",  # 0.4
         Symptom(r"UnpicklingError: (?P<what>pickle data was truncated)", unless=SPAWN),
-        Symptom(rf"UnpicklingError: (?P<what>invalid load key, '(?!{KEY}).{{1,12}}?)\.? *$", unless=SPAWN),
+        # as a notebook of VS Code copies it: "name": "UnpicklingError", "message": "…"
+        Symptom(
+            rf"(?:UnpicklingError: |\"message\": \")(?P<what>invalid load key, '(?!{KEY}).{{1,12}}?')\.?(?:\",)?\W*$",
+            unless=SPAWN,
+        ),
         # not torch's reader but a program's own, that looked into the file first
         Symptom(
             r"(?:zipfile\.)?BadZip[Ff]ile: (?P<what>File is not a zip file)",

@@ -67,7 +67,7 @@ check = Check(
         rf"Unsupported operand (?P<operand>{OPERAND})\b",
         # the line that names the exception; some blank ones stand between
         Symptom(r"Weights only load failed", near=rf"Unsupported operand (?P<operand>{OPERAND})\b"),
-        Symptom(rf"UnpicklingError: invalid load key, '(?P<key>{KEY})'", unless=SPAWN),
+        Symptom(rf"(?:UnpicklingError: |\"message\": \")invalid load key, '(?P<key>{KEY})'", unless=SPAWN),
         r"Error while deserializing header: (?P<header>[Hh]eader ?[Tt]oo ?[Ll]arge)",
         r"inline_container\.cc:\d+\] \. file in archive is not in a subdirectory: (?P<member>\S+)",
         r"You seem to have cloned a repository without having (?P<lfs>git-lfs) installed",

@@ -32,7 +32,9 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 from gpudoctor.wordings import DDP
 
 # As in ddp-inplace-buffer, which takes what may be a buffer where DDP is near.
-HEAD = r"one of the variables needed for gradient computation has been modified by an inplace operation"
+HEAD = (
+    r"one of the variables needed for gradient computation has been modified by an in-?place(?: operation|$)"
+)
 INTEGER = r"[\w.]*(?:Long|Int|Bool|Byte)"
 
 check = Check(

@@ -93,6 +93,8 @@ check = Check(
         r"Tensor on device (?!meta)(?P<device>[\w:]+) is not on the expected device (?P<other>[\w:]+)!",
         r"(must|to|should) (all )?(be on|have) (the )?same device( type)?\b(?!.{0,60}\bmeta\b)",
         r"Input, output and indices must be on the current device",
+        r"Specified device (?P<other>[\w:]+) does not match device of data (?P<device>[\w:]+)",
+        r": at param \d+, inconsistent device: (?P<device>[\w:]+) vs (?P<other>[\w:]+)",  # mmcv's
         r"Expected a '(?P<other>\w+)' device type for generator but found '(?P<device>\w+)'",
         r'Attempted to set the storage of a tensor on device "(?P<device>(?!meta)[\w:]+)" to a storage on different device "(?P<other>(?!meta)[\w:]+)"',
         r"Placeholder storage has not been allocated on MPS device",

@@ -27,6 +27,8 @@ EXAMPLES = {
         MESSAGE + ": unexpected EOF; 3302 bytes are missing"
     ),
     "_pickle.UnpicklingError: pickle data was truncated": MESSAGE + ": pickle data was truncated",
+    '  "name": "UnpicklingError",\n  "message": "invalid load key, \'\\\\x0a\'.",': MESSAGE
+    + ": invalid load key, '\\\\x0a'",
     "_pickle.UnpicklingError: invalid load key, '\\x00'.": MESSAGE + ": invalid load key, '\\x00'",
     FRAME + "EOFError: Ran out of input": MESSAGE + ": Ran out of input",
     (

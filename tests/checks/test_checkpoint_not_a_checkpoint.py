@@ -31,6 +31,7 @@ EXAMPLES = {
     WEIGHTS_ONLY.format(60): MESSAGE + " but a web page or XML: it begins with <",
     WEIGHTS_ONLY.format(123): MESSAGE + " but text: it begins with {",
     WEIGHTS_ONLY.format(31): MESSAGE + " as it is: it is packed with gzip",
+    '  "name": "UnpicklingError",\n  "message": "invalid load key, \'v\'.",': POINTER,
     "_pickle.UnpicklingError: invalid load key, 'v'.": POINTER,
     "[rank0]: _pickle.UnpicklingError: invalid load key, '<'.": MESSAGE
     + " but a web page or XML: it begins with <",

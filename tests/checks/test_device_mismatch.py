@@ -11,6 +11,10 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "RuntimeError: points_in_polygons_forward_impl: at param 2, inconsistent device: cuda:0 vs cuda:2": MESSAGE
+    + ": one on cuda:0, one on cuda:2",
+    "ValueError: Specified device cuda:6 does not match device of data cuda:0": MESSAGE
+    + ": one on cuda:0, one on cuda:6",
     "RuntimeError: Expected object of type Variable[torch.cuda.DoubleTensor] but found type Variable[torch.DoubleTensor]": MESSAGE,
     'RuntimeError: Attempted to set the storage of a tensor on device "cuda:1" to a storage on different device "cpu".  This is '
     "no longer allowed; the devices must match.": (

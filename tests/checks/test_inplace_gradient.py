@@ -23,6 +23,9 @@ EXAMPLES = {
     "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation": (
         "an operation in place changed a value that the backward pass still needs"
     ),
+    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace\nwhat is it?": (
+        "an operation in place changed a value that the backward pass still needs"
+    ),
     "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.": MESSAGE,
     "RuntimeError: a view of a leaf Variable that requires grad is being used in an in-place operation.": (
         "an operation in place changed a value (a view of a leaf) that the backward pass still needs"

@@ -25,6 +25,7 @@ OSError: [WinError 126] The specified module could not be found""": MESSAGE,
 ImportError: DLL load failed: %1 is not a valid Win32 application.""": MESSAGE,
     """>>> import torch
 ImportError: DLL load failed: Das angegebene Modul wurde nicht gefunden.""": MESSAGE,
+    "ImportError: DLL load failed while importing _ext: 找不到指定的模块。": MESSAGE,
     "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions.": (
         "torch, or an extension of it, does not load: torch_scatter was compiled for another CUDA"
     ),
