@@ -56,7 +56,7 @@ check = Check(
         ),
         # The headline is not in this log; where it is, the other ranks' rows are what torchrun itself ended.
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
-        rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\) of (binary|fn)",
+        rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\)(?: of (?:binary|fn)|$)",
         rf"CalledProcessError: Command {TRAINING}.*returned non-zero exit status {CODE}",
         # the command's parts stand in lines of their own, or the line is cut off
         Symptom(

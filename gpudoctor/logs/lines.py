@@ -164,6 +164,9 @@ def read_lines(
         for number, text in unbroken(seen)
         for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
     ]
+    # the indent of a block of code in an issue
+    blanks = min((len(text) - len(text.lstrip(" \t")) for _, text in shown if text.strip()), default=0)
+    shown = [(number, text[blanks:]) for number, text in shown]
     also = habits(text for _, text in shown)
     prefixes = [read(text, also) for _, text in shown]
     ranks = _global_ranks(prefixes)
@@ -221,7 +224,7 @@ def _same_process(lines: list[Line]) -> list[Line]:
 
 
 def _outdented(lines: list[Line]) -> list[Line]:
-    """Take off the indent that all lines have: of a block of code in an issue, or behind a prefix that is not known."""
+    """Take off the indent that all lines have behind their prefixes, or behind one that is not known."""
     common = min((line.indent for line in lines if line.text), default=0)
     if not common:
         return lines

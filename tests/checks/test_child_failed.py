@@ -16,6 +16,9 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 2) local_rank: 5 (pid: 31)": (
+        "a worker (local rank 5) ended with exit code 2; what it died of is not in the launcher's words"
+    ),
     "INFO Pod: team.segment-worker-3 exited with code 2": (
         "a worker on team.segment-worker-3 ended with exit code 2; what it died of is not in the launcher's words"
     ),

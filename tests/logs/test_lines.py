@@ -140,6 +140,12 @@ def test_lines_cut_at_the_width_of_a_terminal_are_joined():
     assert any(row.line.full.startswith(text) and row.place == 1 for row in joined(lines))
 
 
+def test_prefixes_are_taken_off_in_an_indented_block():
+    block = "    [1,0]<stderr>:Missing ranks:\n\n    [1,0]<stderr>:  0: [allreduce.loss]"
+    read = [(line.rank, line.indent, line.text) for line in read_text(block, "log") if line.text]
+    assert read == [(0, 0, "Missing ranks:"), (0, 1, "0: [allreduce.loss]")]
+
+
 def test_a_sentence_broken_between_words_is_joined():
     lines = read_lines(
         [(1, "one of the variables has been modified"), (2, "by an inplace operation: x")], "x"
