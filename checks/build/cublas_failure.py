@@ -41,6 +41,7 @@ check = Check(
         rf"cuBLAS failed with status {STATUS}",  # CTranslate2
         rf"failed to run cuBLAS routine: {STATUS}",  # TensorFlow
         rf"CUBLAS failure \d+: {STATUS}",
+        rf"\b{STATUS}\b",  # Kaldi, Caffe and others
         r"(?P<status>cuFFT error: CUFFT_(?!SUCCESS)[A-Z]\w+)",
         # until 1.4
         r"cublas runtime error : (?P<status>[\w ]{4,80}?) at ",

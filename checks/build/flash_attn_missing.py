@@ -33,6 +33,7 @@ check = Check(
     symptoms=[
         r"Flash ?Attention[ _]?\d? has been toggled on, but it cannot be used due to the following error: (?P<why>[^.]{4,160})",
         r"Flash ?Attention[ _]?\d? has been toggled on, but (?!it cannot be used due to)",
+        r"packages that were not found in your environment: (?P<module>flash_attn)\b",
         r"package `?flash[_-]attn(?:_\d)?`? seems to be not installed",
         r"No module named '?(?P<module>flash_attn(?:_interface|_2_cuda|_3)?)\b",
         r"(?:ImportError|AssertionError|ValueError|RuntimeError): .{0,40}\b[Ff]lash[ _-]?[Aa]tt(?:ention|n)(?:[ -]?\d)? (?:is not (?:available|installed)|not (?:found|installed))",

@@ -130,7 +130,7 @@ check = Check(
         # python -m, torchrun -m
         rf"Error while finding module specification for '(?P<run>[A-Za-z_][\w.]{{0,120}})' \(ModuleNotFoundError: No module named '{KNOWN}",
         rf"\bpython[\d.]*: No module named {KNOWN}(?P<run>[A-Za-z_][\w.]{{0,120}})\s*$",
-        r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
+        r"packages that were not found in your environment: (?!flash_attn)(?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
         r"ImportError: Please install (?P<package>apex) from\b",

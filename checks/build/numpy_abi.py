@@ -48,6 +48,7 @@ check = Check(
             r"compiled using NumPy 1\.x cannot be run in", near=r"NumPy (?P<numpy>\d[\w.]*) as it may crash"
         ),
         r"compiled using NumPy 1\.x cannot be run in",
+        r"downgrade to 'numpy<2' or try to upgrade the affected module",
         rf"Failed to initialize NumPy: (?:numpy\.)?{REASONS}",
         # without NumPy torch says so too
         Symptom(r"\bNumpy is not available", unless=r"No module named 'numpy'"),

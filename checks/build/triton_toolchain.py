@@ -97,7 +97,7 @@ check = Check(
         r"(?:ImportError|OSError): (?P<mapped>/(?!\S*/libtorch)\S{1,250}\.so): failed to map segment from shared object(?!: Cannot allocate memory)",
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
-        r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
+        r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang)(?:\.exe)?)', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
     ],
     message="kernels cannot be compiled on this machine[: CXX names <cxx>, which does not run here][: CC names <cc>, and there is "
     "no such program][: <compiler> is not there][: <header> is not there][: <library> is not "

@@ -59,6 +59,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        rf"\[Errno 2\] File b?['\"]{NOT_DATA}(?P<path>{SUFFIX})['\"] does not exist",  # pandas until 1.0
         # What a dataset opens for an item is data, whatever it is called.
         Symptom(
             rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>[^'\"\n]{{1,300}})['\"]",

@@ -143,7 +143,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where no code of CUDA's is told",
     symptoms=[
-        r"unknown error - this may be due to an incorrectly set up environment",
+        r"unknown error ?- ?this may be due to an incorrectly set ?up environment",
         r"CUDA driver initialization failed, you might not have a CUDA gpu",
         Symptom(
             r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error (?P<code>3|34|36|304|80[0145679]|8[1-9]\d|999): "

@@ -82,7 +82,7 @@ check = Check(
         r"MPI_ABORT was invoked on rank (?P<rank>\d+)",
         rf"= +EXIT CODE: (?!(?:9|11)\b){CODE}",  # MPICH and Intel MPI
         rf"Process (?P<rank>\d+) exit with status code {CODE}",  # Horovod
-        r"Horovod detected that one or more processes exited with non-zero status",
+        r"(?:Horovod|mpirun|mpiexec) detected that one or more processes exited with non-zero status",
         r"Horovod has been shut down\. This (?:was|has been) ca",
         rf"Child process with PID \d+ terminated with code {CODE}\.",
         # pasted without its line ends, or quoted alone

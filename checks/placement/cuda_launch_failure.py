@@ -49,6 +49,7 @@ check = Check(
             rf"(?:(?:CUDA|Cuda|cuda|HIP) (?:runtime |driver )?(?:[Ee]rror|failure)|Triton Error \[(?:CUDA|HIP)\]|error=\d+ ).{{0,12}}"
             rf"(?P<error>{WORDS})"
         ),
+        rf"Check failed: \w+ == cudaSuccess \(\d+ vs\. 0\) {{1,4}}(?P<error>{WORDS})",  # Caffe
         r"(?:RuntimeError|AcceleratorError): CUDA error: (?P<error>invalid argument|invalid resource handle)",
         rf"\b(?P<error>{CODES})\b",
         Symptom(

@@ -17,7 +17,7 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit|NotMet)(?:\(\w{1,60}\))?|"
+    r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit|NotMet)(?:\(\w{1,60}\))?|"
     # the plain one at a line's beginning alone: elsewhere the word is a sentence's
     r"(?<!.)Exception) {0,8}: (?P<message>\S.*)$"
 )

@@ -98,6 +98,7 @@ EXAMPLES = {
         "a worker (rank 0) ended with exit code 3; what it died of is not in the launcher's words"
     ),
     "Primary job  terminated normally, but 1 process returned": MESSAGE,
+    "mpirun detected that one or more processes exited with non-zero status, thus causing": MESSAGE,
     "[rank: 1] Child process with PID 4711 terminated with code 1. Forcefully terminating all other processes to avoid zombies": (
         "a worker ended with exit code 1; what it died of is not in the launcher's words"
     ),

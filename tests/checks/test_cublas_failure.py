@@ -2,6 +2,10 @@
 
 MESSAGE = "a matrix product or the like failed, mostly after an index out of range, or because memory ran out"
 EXAMPLES = {
+    "F0301 10:00:00.100000 71 math.cu:12] Check failed: status == 0 (14 vs. 0)  CUBLAS_STATUS_INTERNAL_ERROR": (
+        "the library answered CUBLAS_STATUS_INTERNAL_ERROR: a matrix product or the like failed, mostly after an index out "
+        "of range, or because memory ran out"
+    ),
     "RuntimeError: CUDA error: HIPBLAS_STATUS_INTERNAL_ERROR when calling `hipblasCreate(handle)`": "the library answered HIPBLAS_STATUS_INTERNAL_ERROR: "
     + MESSAGE,
     "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED": "the library answered CUBLAS_STATUS_EXECUTION_FAILED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",

@@ -10,6 +10,7 @@ EXAMPLES = {
         "a kernel failed: unspecified launch failure"
     ),
     "RuntimeError: CUDA error: misaligned address": MESSAGE,
+    "math_functions.cu:79] Check failed: error == cudaSuccess (74 vs. 0)  misaligned address": MESSAGE,
     "RuntimeError: cuda runtime error (74) : misaligned address at /pytorch/aten/src/THC/THCTensorCopy.cu:84": MESSAGE,
     "RuntimeError: Triton Error [CUDA]: misaligned address": MESSAGE,
     "torch.AcceleratorError: CUDA error: an illegal instruction was encountered": (

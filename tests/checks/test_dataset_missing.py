@@ -10,6 +10,9 @@ ITEM = (
     "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
 )
 EXAMPLES = {
+    "FileNotFoundError: [Errno 2] File b'lists/part_one.csv' does not exist: b'lists/part_one.csv'": (
+        "the data lists/part_one.csv is not there for this process, or holds nothing that it can read"
+    ),
     "ValueError: File data/demo.json not found.": (
         "the data data/demo.json is not there for this process, or holds nothing that it can read"
     ),

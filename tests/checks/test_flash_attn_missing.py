@@ -2,6 +2,9 @@
 
 MESSAGE = "the model asks for FlashAttention, which is not there"
 EXAMPLES = {
+    "ImportError: This file requires the following packages that were not found in your environment: flash_attn, timm.": (
+        "the model asks for FlashAttention, which is not there: there is no flash_attn"
+    ),
     "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package flash_attn seems to be not installed. Please refer to the documentation": (
         MESSAGE + ": the package flash_attn seems to be not installed"
     ),

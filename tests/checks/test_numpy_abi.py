@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("numpy-abi")
 MESSAGE = "an extension module in this environment was compiled for another NumPy than the installed one"
 EXAMPLES = {
+    "downgrade to 'numpy<2' or try to upgrade the affected module.": MESSAGE,
     "A module that was compiled using NumPy 1.x cannot be run in": MESSAGE,
     (
         "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash. To support both 1.x and 2.x\n"

@@ -27,6 +27,10 @@ EXAMPLES = {
     "RuntimeError: Failed to find C compiler. Please specify via CC environment variable or set triton.knobs.build.impl.": (
         MESSAGE + ": C compiler is not there"
     ),
+    "C:/Temp/tmpq1/cuda_utils.c:14: error: include file 'Python.h' not found": MESSAGE
+    + ": Python.h is not there",
+    "subprocess.CalledProcessError: Command '['tcc.exe', 'cuda_utils.c', '-lcuda']' returned non-zero exit status 1.": MESSAGE
+    + ": tcc.exe failed",
     "/tmp/tmpq1/main.c:3:10: fatal error: Python.h: No such file or directory": MESSAGE
     + ": Python.h is not there",
     "torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')": (

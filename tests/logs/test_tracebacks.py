@@ -394,3 +394,8 @@ def test_a_name_that_a_terminal_cut_in_two_is_whole(halves, kind):
 def test_a_message_that_was_cut_in_a_word_is_known():
     text = "x" * 400 + " RuntimeError: CUDA error: an illeg\nal memory access was encountered\n"
     assert explain(text).verdict.primary == "illegal-memory-access"
+
+
+def test_an_exception_that_somebody_quotes_is_one():
+    report = explain("'LookupError: the table has no such row'.\n")
+    assert "LookupError: the table has no such row" in report.findings[0].message
