@@ -95,7 +95,7 @@ def examine(registry: Registry) -> Callable[..., Snapshot]:
         own = {
             p.name: (p.status, p.reason)
             for p in snapshot.probes
-            if p.name not in (*PATIENT_TOPICS, "cuda", "variables")
+            if p.name not in (*PATIENT_TOPICS, "cuda", "variables", "toolkit")
         }
         # A container without a PCI bus, for one: the real machine may refuse, but nothing may crash or hang.
         assert {
