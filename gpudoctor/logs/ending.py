@@ -14,6 +14,7 @@ from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
 from gpudoctor.logs.killed import how_killed, killed_by_somebody
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
+    ASIDE,
     CLOSING,
     ENOUGH,
     FINISHED,
@@ -215,9 +216,17 @@ def _of_all(last: Sequence[Line]) -> Line | None:
 
 
 def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
-    """Return whether what failed was no matter: results stand below it, or the training's good end above a tool's."""
+    """Return whether what failed was no matter.
+
+    Results stand below it; or the training's good end above a tool's; or it was done beside the training, as an upload
+    is, and the job came to its end.
+    """
     if course.has_results_below(last[at]) or _over_and_on(last[at], last[at + 1 : at + 2], course):
         return True
+    text = last[at].text[:400]
+    # wandb says so of the training itself: "Waiting for W&B process to finish... (failed 1)"
+    if course.got_somewhere and ASIDE.search(text) and not text.startswith("wandb"):
+        return any(FINISHED.search(line.text, 0, 400) for line in last[at + 1 :])
     above = [line.text for line in last[max(0, at - 2) : at]]
     done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)
     return done and TOOL.search(last[at].text) is not None

@@ -733,3 +733,21 @@ def test_what_ranks_wait_for_is_no_result_whatever_it_is_called():
     text = f"[1,0]<stderr>:{stalled}\n[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [allreduce.loss]\n"
     (finding,) = explain(text).findings
     assert (finding.id, finding.severity) == ("rank-desync", Severity.ERROR)
+
+
+TRAINED = "Epoch 1/2 loss 0.61 acc 0.70\nEpoch 2/2 loss 0.52 acc 0.77\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "fails"),
+    [
+        ("upload of the weights failed (exit code 7)\njob finished\n", False),
+        ("upload of the weights failed (exit code 7)\n", True),
+        ("evaluation failed (exit code 7)\njob finished\n", True),
+        ("wandb: Waiting for W&B process to finish... (failed 1). Press Ctrl-C to abort syncing.\nwandb: Synced, done\n", True),
+    ],
+)
+def test_what_fails_beside_the_training_and_a_job_that_comes_to_its_end(end: str, fails: bool, tmp_path):
+    (tmp_path / "train.log").write_text(TRAINED + end)
+    found = explain(tmp_path / "train.log").findings
+    assert any(f.severity is not Severity.NOTE for f in found) is fails
