@@ -744,7 +744,10 @@ TRAINED = "Epoch 1/2 loss 0.61 acc 0.70\nEpoch 2/2 loss 0.52 acc 0.77\n"
         ("upload of the weights failed (exit code 7)\njob finished\n", False),
         ("upload of the weights failed (exit code 7)\n", True),
         ("evaluation failed (exit code 7)\njob finished\n", True),
-        ("wandb: Waiting for W&B process to finish... (failed 1). Press Ctrl-C to abort syncing.\nwandb: Synced, done\n", True),
+        (
+            "wandb: Waiting for W&B process to finish... (failed 1). Press Ctrl-C to abort syncing.\nwandb: Synced, done\n",
+            True,
+        ),
     ],
 )
 def test_what_fails_beside_the_training_and_a_job_that_comes_to_its_end(end: str, fails: bool, tmp_path):
