@@ -127,6 +127,10 @@ def _union(sides: Iterable[Alternatives | None]) -> Alternatives | None:
     return None if None in known else frozenset().union(*(side or () for side in known))
 
 
+NEVER = b"\0gpudoctor\0"
+"""What no text holds."""
+
+
 class Hit(NamedTuple):
     """A literal in a text."""
 
@@ -149,7 +153,12 @@ class Finder:
         self._owners = [tuple(o) for o in owners.values()]
 
     def find(self, data: bytes) -> list[tuple[int, int, int]]:
-        """Return number, start and end of each literal in `data`, in order and without overlaps."""
+        """Return number, start and end of each literal in `data`, in order and without overlaps.
+
+        A long text is searched for those of ASCII alone: the table for that has a row for each of its states, which
+        the signs of other languages would make twice as long, 50 MB. What shells and people say in theirs stands where a
+        log begins or ends, and that is kept.
+        """
         return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
 
     def release(self) -> None:
@@ -181,7 +190,8 @@ class Finder:
 
     @functools.cached_property
     def _fast(self) -> ahocorasick_rs.BytesAhoCorasick:
-        return self._automaton(ahocorasick_rs.Implementation.DFA, self.texts)
+        texts = [text if text.isascii() else NEVER for text in self.texts]
+        return self._automaton(ahocorasick_rs.Implementation.DFA, texts)
 
     def _automaton(
         self, kind: ahocorasick_rs.Implementation, texts: list[bytes]

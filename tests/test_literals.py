@@ -101,6 +101,14 @@ def test_a_text_in_another_alphabet_is_found_too():
     assert [hit.owners for hit in find.hits("x größer als y".encode())] == [(1,)]
 
 
+def test_a_long_text_is_searched_in_a_table_of_128_columns():
+    find = Finder([("größer als", 1), ("out of memory", 2)])
+    assert [n for n, _, _ in find.find("x größer als y, out of memory".encode() + bytes(BIG))] == [1]
+    used = {byte for text in registry_finder(Registry()).texts if text.isascii() for byte in text}
+    # a class of its own for each byte in use, and for each range of others between them
+    assert len(used) + sum(byte + 1 not in used for byte in used) < 127
+
+
 def test_markers_are_not_in_every_line():
     assert all(len(marker) >= 7 and re.search(r"[A-Za-z]{5}", marker) for marker in MARKERS)
 

@@ -1,4 +1,4 @@
-"""The clock of this machine does not go with the time of the network.
+"""The clock of this machine differs from the time of the network.
 
 ## What happens
 
@@ -60,7 +60,7 @@ def environment(
 ) -> Iterator[Finding]:
     """The clock is off by seconds, or no time service keeps it while several nodes train."""
     if clock.offset_seconds is not None and abs(clock.offset_seconds) >= FAR:
-        way = "behind" if clock.offset_seconds < 0 else "before"
+        way = "behind" if clock.offset_seconds < 0 else "ahead of"
         message = (
             f"this machine's clock is {abs(clock.offset_seconds):.1f} s {way} the time of the network: logs of several nodes are "
             "out of order, and beyond minutes Slurm and certificates refuse it"
