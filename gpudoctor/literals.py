@@ -155,9 +155,9 @@ class Finder:
     def find(self, data: bytes) -> list[tuple[int, int, int]]:
         """Return number, start and end of each literal in `data`, in order and without overlaps.
 
-        A long text is searched for those of ASCII alone: the table for that has a row for each of its states, which
-        the signs of other languages would make twice as long, 50 MB. What shells and people say in theirs stands where a
-        log begins or ends, and that is kept.
+        A long text is searched for those of ASCII alone: the table for that has a row for each of its states, and the
+        signs of other languages would make each twice as long, 50 MB more. What shells and people say in theirs stands
+        where a log begins or ends, and that is kept.
         """
         return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
 
