@@ -184,9 +184,8 @@ def environment(
         if driver is not None and not driver.loaded:
             return  # without a driver nothing is too old
         raise CannotTell("neither the driver's version nor the CUDA version that it supports is known")
-    wsl = bool(
-        (host and host.wsl) or (driver and driver.dxg)
-    )  # nvidia-smi of Linux shows the driver of Windows
+    # nvidia-smi of Linux shows the driver of Windows
+    wsl = bool((host and host.wsl) or (driver and driver.dxg))
     table = OLDEST_ON_WINDOWS if wsl or (host and host.system == "Windows") else OLDEST
     needed = _needed(built, table)
     if not refused and not _below(built, needed, None if wsl and newest else version, newest):

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter, methodcaller
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Launch, Rank, Ranks, Torch
+from gpudoctor.facts import Driver, Launch, Rank, Ranks, Torch
 
 EVERYWHERE = Fix(
     "Set it for all ranks alike, in what starts them: sbatch and srun hand their own environment on, ssh does not, and Open MPI's "
@@ -50,7 +50,9 @@ check = Check(
 
 
 @check.environment
-def environment(ranks: Ranks | None, launch: Launch, torch: Torch | None) -> Iterator[Finding]:
+def environment(
+    ranks: Ranks | None, launch: Launch, torch: Torch | None, driver: Driver | None
+) -> Iterator[Finding]:
     """Reports of ranks show variables of NCCL, a torch or a driver that others of them do not have."""
     if ranks is None:
         # The topics that a report needs for this comparison are asked for above.

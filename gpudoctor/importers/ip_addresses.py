@@ -49,9 +49,8 @@ def read(lines: Iterable[str]) -> tuple[Interfaces | None, Links | None]:
     shown = _shown(lines)
     if any(one.addresses for one in shown):
         return (Interfaces(all=shown) if any(one.loopback for one in shown) else None), None
-    return None, Links(
-        all=shown
-    ) if shown else None  # "ip link" shows no addresses, which is not that there are none
+    # "ip link" shows no addresses, which is not that there are none
+    return None, (Links(all=shown) if shown else None)
 
 
 def _shown(lines: Iterable[str]) -> list[Interface]:

@@ -129,9 +129,9 @@ def untabled(text: str) -> str:
 
 def _row(match: re.Match[str]) -> str:
     key, value = match["key"].strip(" *`"), (match["value"] or "").strip(" `")
-    return (
-        "" if not key.strip(":- ") else f"{key.rstrip(':')}: {value}" if match["value"] is not None else key
-    )
+    if not key.strip(":- "):
+        return ""  # the rule below a table's head
+    return key if match["value"] is None else f"{key.rstrip(':')}: {value}"
 
 
 def _unquoted(line: str) -> str:
