@@ -104,19 +104,15 @@ def _first(candidates: Sequence[Finding], log: Log) -> Finding | None:
 
 
 def _foretold(seen: Finding, scripts: Sequence[Finding], log: Log) -> list[Finding]:
-    """Return the errors of the script on the line that raised what no check knows, if they say that it ends so."""
+    """Return the errors of the script on the line that raised what no check knows, if they raise that exception."""
     raised = seen.message.partition(":")[0]
-    names = [raised, *(["NameError"] if raised == "UnboundLocalError" else [])]
+    # the name of a function that is not bound yet; UnboundLocalError is a NameError
+    names = (raised, "NameError") if raised == "UnboundLocalError" else (raised,)
     if seen.id != UNRECOGNISED or not raised.isidentifier():
         return []
     lines = [line for line in log.own if seen.location and line.line == seen.location.line]
-    return [
-        f
-        for f in scripts
-        if f.severity is Severity.ERROR
-        and any(_stands(f, line) for line in lines)
-        and any(f"ends in a {name}" in f.message or f"ends in an {name}" in f.message for name in names)
-    ]
+    errors = [f for f in scripts if f.severity is Severity.ERROR and f.raises in names]
+    return [f for f in errors if any(_stands(f, line) for line in lines)]
 
 
 def _joined(cause: Finding, seen: Finding) -> Finding:

@@ -176,6 +176,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """What is known of its own cause where that does not show here, in a sentence; the verdict repeats it."""
     also: list[str] = []
     """Other ids under which the same failure shows: a script's collective in a branch as a log's time-out."""
+    raises: str = ""
+    """Of a script: the exception in which the run ends by it, such as NameError."""
 
 
 class Symptom(Struct, frozen=True):
@@ -330,11 +332,12 @@ class Check:
         evidence: Iterable[Evidence | str] = (),
         location: Where | None = None,
         fixes: Iterable[Fix] | None = None,
+        raises: str = "",
     ) -> Finding:
         """Make a finding of this failure; the kind of evidence that it rests on is added by whoever runs the check.
 
-        `evidence` may be plain text. `fixes` made for this machine replace the check's general ones; of those the ones
-        are left out that name what a symptom in a log catches.
+        `evidence` may be plain text. `raises` names the exception in which a script ends by it. `fixes` made for this
+        machine replace the check's general ones; of those the ones are left out that name what a symptom in a log catches.
         """
         general = (f for f in self.fixes if not any(place in f.summary + f.command for place in self._caught))
         return Finding(
@@ -348,4 +351,5 @@ class Check:
             location=Location(location.path, location.line, location.column) if location else None,
             fixes=[replace(fix, filled=()) for fix in general] if fixes is None else list(fixes),
             page=f"docs/checks/{self.id}.md",
+            raises=raises,
         )

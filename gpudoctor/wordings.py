@@ -11,6 +11,8 @@ EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?
 """Any line's words before an exit code."""
 SRUN_TASK = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 """What srun says before how a task ended."""
+TIME_LIMIT_OVER = r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b"
+"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 WRAPPER = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 """Of the prefixes that wrappers give to keys of a state_dict."""
 MISSING_WRAPPED = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{WRAPPER}\."

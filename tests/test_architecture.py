@@ -19,6 +19,7 @@ FLOORS = {
     "bad_input": "",
     "garbage": "",
     "facts": "patterns",
+    "wordings": "",
     "field_types": "",
     "interruption": "",
     "model": "field_types",
@@ -51,7 +52,7 @@ FLOORS = {
     "importers.nvidia_smi": "facts",
     "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model pattern_cache "
-    "patterns redact.name_forms registry report snapshot text verdict",
+    "patterns redact.name_forms registry report snapshot text verdict wordings",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts garbage text",

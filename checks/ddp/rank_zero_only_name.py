@@ -65,6 +65,7 @@ def code(script: Script) -> Iterator[Finding]:
         yield check.found(
             f"`{call.text}` is assigned on {one} alone and used here on all: {rest} no such name, and the run ends in a NameError",
             location=call.place,
+            raises="NameError",
         )
 
 
@@ -85,6 +86,7 @@ def _nothing(script: Script) -> Iterator[Finding]:
         yield check.found(
             f"`{name}` is there on {where} alone, and None for {rest}, where this call ends in an AttributeError",
             location=call.place,
+            raises="AttributeError",
         )
         return
 
@@ -111,6 +113,7 @@ def _attributes(script: Script) -> Iterator[Finding]:
                     f"self.{name} is made on rank {made.rank_conditions[-1].rank} alone (line {made.place}) and used here on all: "
                     "the others have no such attribute, and the run ends in an AttributeError",
                     location=use.place,
+                    raises="AttributeError",
                 )
                 break
 

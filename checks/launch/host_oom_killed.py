@@ -33,11 +33,11 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Kubernetes, Launch
-from gpudoctor.wordings import EXIT, EXIT_CODES, KILLED, SOMEBODY, SRUN_TASK, WORKER_EXITED
+from gpudoctor.wordings import EXIT, EXIT_CODES, KILLED, SOMEBODY, SRUN_TASK, TIME_LIMIT_OVER, WORKER_EXITED
 
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
-SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +(?:\w+=\S* +){0,8}(?:\S*/)?timeout "
+SCHEDULER = rf"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|{TIME_LIMIT_OVER}"
 # a job script kills what it had started beside the training
 HELPER = r"(?:sleep|tail|tensorboard|nvidia-smi|dcgmi|top|htop|vmstat|iostat|sar|dstat|watch|ssh|jupyter)\b"
 # Slurm's count of the kernel's own

@@ -206,6 +206,7 @@ def _compared(script: Script) -> Iterator[Finding]:
                 severity=Severity.ERROR if ordered else Severity.WARNING,
                 location=test.place,
                 fixes=[ENVIRONMENT],
+                raises="TypeError" if ordered else "",
             )
             return
 

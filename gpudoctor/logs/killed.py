@@ -7,6 +7,7 @@ from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line, read_lines
 from gpudoctor.patterns import late_pattern
 from gpudoctor.text import byte_size
+from gpudoctor.wordings import TIME_LIMIT_OVER
 
 SILENT = 30.0
 """Seconds without a word that are worth telling of a command that was ended from outside."""
@@ -14,8 +15,7 @@ LONGER = 3
 """How many times as long as ever before: what prints every ten minutes does not stand still after eleven."""
 LAST = 12
 """Lines at the end in which a shell says how the command ended."""
-LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +(?:\w+=\S* +){0,8}(?:\S*/)?timeout\b")
-"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
+LIMIT = late_pattern(TIME_LIMIT_OVER)
 
 
 def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
