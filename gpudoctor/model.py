@@ -337,7 +337,7 @@ class Check:
         """Make a finding of this failure; the kind of evidence that it rests on is added by whoever runs the check.
 
         `evidence` may be plain text. `raises` names the exception in which a script ends by it. `fixes` made for this
-        machine replace the check's general ones; of those the ones are left out that name what a symptom in a log catches.
+        machine replace the check's general ones; of those the ones are left out that name what a symptom catches.
         """
         general = (f for f in self.fixes if not any(place in f.summary + f.command for place in self._caught))
         return Finding(

@@ -19,7 +19,6 @@ FLOORS = {
     "bad_input": "",
     "garbage": "",
     "facts": "patterns",
-    "wordings": "",
     "field_types": "",
     "interruption": "",
     "model": "field_types",
