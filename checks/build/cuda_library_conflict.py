@@ -37,7 +37,7 @@ from gpudoctor.facts import Distribution, Distributions, Launch, Python, Torch, 
 
 VERSION = r"\([\d, ]{3,20}\)|\d{3,6}"
 DETECTED = (
-    r"detected CUDA version \((?P<found>[\d.]+)\) mismatches the version that was used to compile( PyTorch)?"
+    r"detected CUDA version \((?P<nvcc>[\d.]+)\) mismatches the version that was used to compile( PyTorch)?"
 )
 
 check = Check(
@@ -65,15 +65,24 @@ check = Check(
             near=r"site-packages/(?:torch|nvidia)/|dist-packages/(?:torch|nvidia)/",
         ),
         r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
-        Symptom(DETECTED, near=r"PyTorch \((?P<built>\d[\d.]*)\)\. Please make sure"),
+        Symptom(DETECTED, near=r"PyTorch \((?P<compiled>\d+\.\d+)\)\. Please make sure"),
         DETECTED,
         # apex's setup.py
         r"Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch",
-        r"Installed CUDA version (?P<found>[\d.]+) does not match the version torch was compiled with (?P<built>\d+\.\d+)",
+        r"Installed CUDA version (?P<nvcc>[\d.]+) does not match the version torch was compiled with (?P<compiled>\d+\.\d+)",
     ],
     message="two versions of CUDA or of one of its libraries meet[: <found> was found where <built> was expected]"
+    "[: nvcc is of CUDA <nvcc>][, and torch was built with <compiled>]"
     "[, at <library>][, at <symbol>]",
     fixes=[
+        Fix(
+            "Compile with the nvcc of CUDA <compiled>: on a cluster its module, elsewhere the folder of that toolkit",
+            "export CUDA_HOME=/usr/local/cuda-<compiled> PATH=/usr/local/cuda-<compiled>/bin:$PATH",
+        ),
+        Fix(
+            "Where no toolkit of CUDA <compiled> is: install its compiler into a conda environment (conda-forge has 12.0 and later)",
+            "conda install -c conda-forge cuda-nvcc=<compiled> cuda-cudart-dev=<compiled> && export CUDA_HOME=$CONDA_PREFIX",
+        ),
         Fix(
             "Run without the paths that put another copy first",
             "unset LD_LIBRARY_PATH LD_PRELOAD  # then start the training as before",
@@ -86,10 +95,6 @@ check = Check(
             "Import torch before tensorflow, cupy, paddle and onnxruntime",
             "import torch  # first: its libraries are then the ones in the process\nimport cupy",
             Kind.EDIT,
-        ),
-        Fix(
-            "To compile an extension: name the CUDA that torch.version.cuda says, here 12.8",
-            "export CUDA_HOME=/usr/local/cuda-12.8 PATH=/usr/local/cuda-12.8/bin:$PATH",
         ),
         Fix(
             "DeepSpeed: skip its comparison of versions; its kernels may then fail to compile or to run",

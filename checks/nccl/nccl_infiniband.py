@@ -81,7 +81,7 @@ check = Check(
         r"\b(?P<call>ibv_(?:modify|create)_qp|ibv_reg_mr) failed \(errno \d+\)",
         r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
     ],
-    follows=["interface-down"],
+    follows=["interface-down", "nccl-version-mismatch"],
     fixes=[
         Fix(
             "See adapters, links, addresses and the limit of locked memory inside the job",

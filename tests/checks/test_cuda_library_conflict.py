@@ -59,18 +59,20 @@ EXAMPLES = {
         MESSAGE + ", at libcudart.so.12.4"
     ),
     "RuntimeError: \nThe detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.4). Please make sure to use the same CUDA versions.": (
-        MESSAGE + ": 11.8 was found where 12.4 was expected"
+        MESSAGE + ": nvcc is of CUDA 11.8, and torch was built with 12.4"
     ),
     "ldd /x/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12\n\tlibnvJitLink.so.12 => /usr/local/cuda-12.1/lib64/libnvJitLink.so.12 (0x7f)": (
         MESSAGE + ", at /usr/local/cuda-12.1/lib64/libnvJitLink.so.12"
     ),
-    "The detected CUDA version (11.8) mismatches the version that was used to compile": MESSAGE,
+    "The detected CUDA version (11.8) mismatches the version that was used to compile": (
+        MESSAGE + ": nvcc is of CUDA 11.8"
+    ),
     "RuntimeError: Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch binaries.  Pytorch binaries were compiled with Cuda 9.0.176.": MESSAGE,
     "DeepSpeed Op Builder: Installed CUDA version 12.2 does not match the version torch was compiled with 11.7, unable to compile cuda/cpp extensions": (
-        MESSAGE + ": 12.2 was found where 11.7 was expected"
+        MESSAGE + ": nvcc is of CUDA 12.2, and torch was built with 11.7"
     ),
     "Exception: Installed CUDA version 12.1 does not match the version torch was compiled with 11.8": (
-        MESSAGE + ": 12.1 was found where 11.8 was expected"
+        MESSAGE + ": nvcc is of CUDA 12.1, and torch was built with 11.8"
     ),
 }
 NOT_THIS = [
