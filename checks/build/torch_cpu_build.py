@@ -23,7 +23,7 @@ A torch that is installed already is kept by later installs: "Requirement alread
 
 ## See also
 
-- [Start locally](https://docs.pytorch.org/get-started/locally/): the install command for each CUDA version
+- [Start locally](https://pytorch.org/get-started/locally/): the install command for each CUDA version
 - [uv and PyTorch](https://docs.astral.sh/uv/guides/integration/pytorch/): `--torch-backend`
 """
 

@@ -21,7 +21,7 @@ interpreter and the torch it finds. `gpudoctor check --python PYTHON` examines a
 
 ## See also
 
-- [Start locally](https://docs.pytorch.org/get-started/locally/): the install command for each platform
+- [Start locally](https://pytorch.org/get-started/locally/): the install command for each platform
 - [venv](https://docs.python.org/3/library/venv.html): which interpreter an environment runs
 """
 

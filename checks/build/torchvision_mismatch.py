@@ -19,7 +19,7 @@ fails where the operators do not load; with TORCHVISION_WARN_WHEN_EXTENSION_LOAD
 ## See also
 
 - [torchvision's table of versions](https://github.com/pytorch/vision#installation)
-- [Previous versions](https://docs.pytorch.org/get-started/previous-versions/): install commands for each pair
+- [Previous versions](https://pytorch.org/get-started/previous-versions/): install commands for each pair
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ model can have is reported.
 ## See also
 
 - [Optimizer.load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.load_state_dict.html): what it takes, and hooks to change it first
-- [Saving and loading a general checkpoint](https://docs.pytorch.org/tutorials/recipes/recipes/saving_and_loading_a_general_checkpoint.html): model and optimizer together
+- [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): a general checkpoint, model and optimizer together
 """
 
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ an initial RAM disk that was not made again, with a driver that was removed, or 
 
 ## See also
 
-- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/): how nouveau is turned off on each distribution
+- [NVIDIA driver README: common problems](https://download.nvidia.com/XFree86/Linux-x86_64/455.38/README/commonproblems.html): why nouveau must not be loaded, and how it is kept out
 """
 
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ counts GPUs in another order, or a container got a cpuset of its own.
 
 ## See also
 
-- [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
+- [NUMA binding](https://docs.pytorch.org/docs/stable/elastic/numa.html): torchrun --numa-binding binds each rank to processors near its GPU
 - [sbatch](https://slurm.schedmd.com/sbatch.html): `--gres-flags=enforce-binding`
 """
 

@@ -19,7 +19,7 @@ more. `nvidia-smi` shows which processes hold memory; in a container it shows th
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): what starts ranks, and ends them
-- [Multiprocessing: spawning](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses): what happens to children
+- [torch.multiprocessing](https://docs.pytorch.org/docs/stable/multiprocessing.html): a main process that ends abruptly may leave its children behind
 """
 
 from collections.abc import Iterator

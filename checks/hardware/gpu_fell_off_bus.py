@@ -27,7 +27,7 @@ limit lowered, it is the power.
 ## See also
 
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 79, restart the machine
-- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/gpu-node-triage.html#reporting-a-gpu-issue): what to collect for the vendor
+- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html): what to collect for the vendor
 """
 
 from collections.abc import Iterator

@@ -28,7 +28,7 @@ says why the driver did not take a GPU.
 
 ## See also
 
-- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/gpu-node-triage.html#reporting-a-gpu-issue): what to collect for the vendor
+- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html): what to collect for the vendor
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): what the driver says of a GPU that is lost
 """
 

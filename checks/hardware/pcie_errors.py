@@ -20,7 +20,7 @@ which may be the one that counts. `nvidia-smi -q | grep -iE 'replays'` shows the
 
 ## See also
 
-- [AER counters](https://kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats): what each kind means, and who counts it
+- [PCI Express error reporting](https://docs.kernel.org/PCI/pcieaer-howto.html): correctable, non-fatal and fatal errors, what the kernel prints, and its counters
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): what the driver says when the link fails
 """
 

@@ -22,7 +22,7 @@ LnkCap is what it can do, LnkSta what it does ("downgraded").
 
 ## See also
 
-- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/gpu-node-triage.html#reporting-a-gpu-issue): what to collect for the vendor
+- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html): what to collect for the vendor
 - [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): PCIe generation and link width, now and at most
 """
 

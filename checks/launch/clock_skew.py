@@ -23,7 +23,7 @@ MUNGE, with which Slurm's daemons know each other, refuses what is older than fi
 ## See also
 
 - [munged](https://github.com/dun/munge/blob/master/src/munged/munged.8.in): credentials that are expired or rewound, and clocks
-- [timedatectl](https://www.freedesktop.org/software/systemd/man/latest/timedatectl.html): what "synchronized" says
+- [timedatectl](https://www.freedesktop.org/software/systemd/man/latest/timedatectl.html): shows the clock and its time service, and turns that on
 """
 
 from collections.abc import Iterator

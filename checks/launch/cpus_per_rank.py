@@ -18,7 +18,8 @@ that), against `lscpu | grep '^CPU(s)'` for the whole machine; in a container `c
 
 ## See also
 
-- [sbatch --cpus-per-task](https://slurm.schedmd.com/sbatch.html#OPT_cpus-per-task): srun needs it said again since Slurm 22.05
+- [sbatch --cpus-per-task](https://slurm.schedmd.com/sbatch.html#OPT_cpus-per-task): processors for each task, one without it
+- [Changes in Slurm 23.11](https://github.com/SchedMD/slurm/blob/master/CHANGELOG/slurm-23.11.md): srun takes it over from sbatch again; from 22.05 to 23.02 it does not
 - [DataLoader: multi-process loading](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading): what workers are
 """
 

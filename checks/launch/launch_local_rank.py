@@ -36,7 +36,7 @@ KNOWN = Fix(
     "Let the parser know the option",
     'parser.add_argument("--local_rank", type=int, default=-1)',
     Kind.EDIT,
-    source="https://www.deepspeed.ai/getting-started/",
+    source="https://deepspeed.readthedocs.io/en/latest/initialize.html",
 )
 
 DEEPSPEEDS = re.compile(r"\[launch(?:er)?\.py:\d+:|deepspeed[/\\.]launcher|\[runner\.py:\d+:")

@@ -40,7 +40,7 @@ COUNTED = Fix(
     "Count the rank over all machines",
     "rank = args.node_rank * args.gpus + gpu",
     Kind.EDIT,
-    source="https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group",
+    source="https://github.com/pytorch/examples/blob/main/imagenet/main.py",
 )
 DEVICE = Fix(
     "Choose the GPU by the local rank", 'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))', Kind.EDIT

@@ -19,7 +19,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 
 ## See also
 
-- [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
+- [NUMA binding](https://docs.pytorch.org/docs/stable/elastic/numa.html): torchrun --numa-binding binds each rank to processors near its GPU
 - [sbatch](https://slurm.schedmd.com/sbatch.html): `--exclusive` gives the job all processors of its nodes
 """
 

@@ -22,7 +22,8 @@ value instead. Ranks of this machine x OMP_NUM_THREADS should not be more.
 
 ## See also
 
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): what it sets
+- [Threading variables of torch](https://docs.pytorch.org/docs/stable/threading_environment_variables.html): OMP_NUM_THREADS and MKL_NUM_THREADS
+- [torchrun's run.py](https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py): where it sets OMP_NUM_THREADS to 1
 - [torch.set_num_threads](https://docs.pytorch.org/docs/stable/generated/torch.set_num_threads.html): the same from within the script
 """
 

@@ -66,7 +66,7 @@ EXPORTED = Fix(
     "In the batch script: the first node's name, and a port of this job's own",
     'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -1)\n'
     "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))",
-    source="https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization",
+    source="https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#initialize-ddp-with-torch-distributed-run-torchrun",
 )
 
 GIVEN = Fix(

@@ -27,7 +27,7 @@ Else `ulimit -a`, in the job itself: a batch job may have other limits than the 
 
 - [max_map_count](https://docs.kernel.org/admin-guide/sysctl/vm.html#max-map-count): how many mappings a process may have
 - [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU
-- [Unified virtual addressing](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space): one address space for the host and all GPUs
+- [CUDA: unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/cuda_driver_api/group__CUDA__UNIFIED.html): one address space for the host and the GPUs
 """
 
 from collections.abc import Iterator

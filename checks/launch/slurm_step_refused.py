@@ -10,7 +10,8 @@ failed: Requested node configuration is not available", or without end "step cre
 
 - A step that runs already holds everything: srun inside srun, inside `srun --pty bash`, or several in the background.
   Since Slurm 20.11 steps do not share CPUs and memory.
-- srun asks for more CPUs, memory or GPUs than sbatch did. Since 22.05 it no longer takes over `--cpus-per-task`.
+- srun asks for more CPUs, memory or GPUs than sbatch did. From 22.05 to 23.02 it does not take over
+  `--cpus-per-task`; before and after it does.
 - Memory options of both kinds, per node and per CPU, one of them from the environment.
 - "Requested node configuration is not available": no node has that type of GPU, written in that way, or so many of it.
 - Account, partition or limits of the job; a node that is down; a program that is not there.
@@ -39,7 +40,10 @@ OVERLAP = Fix(
     "srun --overlap --ntasks=1 nvidia-smi -L",
     proof="--overlap --ntasks=1",
 )
-CPUS = Fix("Hand the CPUs that sbatch got on to srun", "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
+CPUS = Fix(
+    "Hand the CPUs that sbatch got on to srun: what its command says comes before all variables",
+    "srun --cpus-per-task=$SLURM_CPUS_PER_TASK python train.py",
+)
 EXACT = Fix(
     "Name what each of several steps gets",
     "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
@@ -65,7 +69,8 @@ PROGRAM = Fix(
 BY_REASON = [
     (re.compile(r"pyxis|spank"), [CONTAINER]),
     (re.compile(r"No such file or directory|Permission denied|Exec format|[Ee]xecve"), [PROGRAM]),
-    (re.compile(r"mutually exclusive|two different environment|CPU binding outside"), [DROP, CPUS]),
+    (re.compile(r"two different environment"), [CPUS]),
+    (re.compile(r"mutually exclusive|CPU binding outside"), [DROP, CPUS]),
     (re.compile(r"nodes are busy"), [OVERLAP, EXACT]),
     (re.compile(r"^Only allocated"), [HAS]),
     (re.compile(r"More processors requested|used without"), [CPUS, EXACT, OVERLAP]),

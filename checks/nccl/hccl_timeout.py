@@ -22,8 +22,8 @@ names its address. Where all do, and the first and the last lie further apart th
 
 ## See also
 
-- [EI0002](https://www.hiascend.com/document/detail/zh/canncommercial/80RC3/developmentguide/maintenref/troubleshooting/atlaserrorcode_15_0242.html): causes of the time-out in a collective, and what to look at
-- [EI0006](https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/850alpha002/hccl/hcclug/hcclug_000050.html): the time-out of the first connection
+- [EI0002](https://www.hiascend.com/document/detail/zh/canncommercial/81RC1/developmentguide/maintenref/troubleshooting/atlaserrorcode_15_0242.html): causes of the time-out in a collective, and what to look at
+- [EI0006](https://www.hiascend.com/document/detail/en/CANNCommunityEdition/900/API/hcclug/hcclug_000050.html): the time-out of the first connection
 """
 
 from gpudoctor import Check, Fix, Severity
@@ -53,9 +53,14 @@ check = Check(
             "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
-            "Where a rank is only late: wait longer, for the first connection and in a collective (seconds)",
-            "export HCCL_CONNECT_TIMEOUT=1200 HCCL_EXEC_TIMEOUT=3600",
-            source="https://hiascend.com/document/detail/zh/canncommercial/80RC2/developmentguide/hccl/hcclug/hcclug_000036.html",
+            "Where a rank is only late to a collective: wait longer (seconds)",
+            "export HCCL_EXEC_TIMEOUT=3600",
+            source="https://www.hiascend.com/document/detail/zh/CANNCommunityEdition/81RC1beta1/maintenref/envvar/envref_07_0078.html",
+        ),
+        Fix(
+            "Where a rank is only late to the first connection: wait longer (seconds, at most 7200)",
+            "export HCCL_CONNECT_TIMEOUT=1200",
+            source="https://www.hiascend.com/document/detail/zh/canncommercial/850/maintenref/envvar/envref_07_0149.html",
         ),
     ],
     no_reproduction="needs two Ascend NPUs",

@@ -22,7 +22,7 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warnings
-- [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
+- [FAQ: recurrent networks](https://docs.pytorch.org/docs/stable/notes/faq.html#my-recurrent-network-doesn-t-work-with-data-parallelism): each replica gets a part of the batch
 """
 
 import re

@@ -22,7 +22,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 
 ## See also
 
-- [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
+- [FAQ: recurrent networks](https://docs.pytorch.org/docs/stable/notes/faq.html#my-recurrent-network-doesn-t-work-with-data-parallelism): sequences padded to different lengths, and `total_length`
 - [pytorch#7973](https://github.com/pytorch/pytorch/pull/7973): why the scalars become a vector
 """
 

@@ -22,7 +22,7 @@ same minute. Always the same GPU, whatever runs, is that GPU; always the same op
 ## See also
 
 - [ROCm#4021](https://github.com/ROCm/legacy-rocm-build/issues/4021): hangs of MI300X in training, with what the kernel log says
-- [Debugging with HIP](https://rocm.docs.amd.com/projects/HIP/en/docs-7.2.3/how-to/debugging.html): variables that run one kernel at a time
+- [Debugging with HIP](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html): `AMD_SERIALIZE_KERNEL=3` runs one kernel at a time
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -39,7 +39,7 @@ check = Check(
         Fix(
             "Run one kernel at a time, so that the last line of the output is near the one that hangs",
             "export AMD_SERIALIZE_KERNEL=3  # then start the training as before",
-            source="https://rocm.docs.amd.com/projects/HIP/en/docs-6.0.2/how_to_guides/debugging.html",
+            source="https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html",
         ),
         Fix(
             "See what the driver says of the reset; without root, ask the administrators for these lines",
