@@ -44,6 +44,7 @@ check = Check(
         Symptom(
             r"(?P<reason>Permission denied) \((?:publickey|password|gssapi|keyboard|hostbased)", unless=GIT
         ),
+        r"(?P<reason>Permission denied), please try again\.",  # ssh, after a wrong password or none
         Symptom(r"(?P<reason>Host key verification failed)", unless=GIT),
         r"(?P<reason>REMOTE HOST IDENTIFICATION HAS CHANGED)",
         r"(?P<slots>There are not enough slots available in the system)",

@@ -252,7 +252,7 @@ class _Log(Timeline):
             ended = (
                 raised.wrapper
                 and (raised.frames or not raised.told)
-                and raised.type != "SystemExit"
+                and not (raised.type == "SystemExit" and raised.message in ("", "0", "False", "None"))
                 and not raised.late
             )
             if ended and not self.recognised(raised) and not self.survived(raised.line, raised.place):

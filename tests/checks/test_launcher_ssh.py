@@ -3,6 +3,7 @@
 MESSAGE = "the launcher could not start its processes on another node: "
 EXAMPLES = {
     "worker-2: user@worker-2: Permission denied (publickey,password).": MESSAGE + "Permission denied",
+    "worker-2: Permission denied, please try again.": MESSAGE + "Permission denied",
     "pdsh@worker-1: worker-2: Host key verification failed.": MESSAGE + "Host key verification failed",
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @": MESSAGE
     + "REMOTE HOST IDENTIFICATION HAS CHANGED",

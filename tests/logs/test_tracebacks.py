@@ -221,6 +221,21 @@ def test_the_plain_exception_is_one_at_the_beginning_of_a_line_alone():
     assert said("handled Exception: no cache\nno Exception: fine") == []
 
 
+def test_what_a_module_of_exceptions_holds_is_one_whatever_it_is_called():
+    assert said("mylib.exc.Unsupported: a call of print") == [("Unsupported", "a call of print")]
+    assert said("my.exceptions.Refused: no seat\nStopIteration: Caught in replica 0") == [
+        ("Refused", "no seat"),
+        ("StopIteration", "Caught in replica 0"),
+    ]
+    assert said("see mylib.exc.Unsupported: a call\nmylib.layers.Linear: 3 of them") == []
+
+
+@pytest.mark.parametrize(("code", "failed"), [("2", True), ("no file a.yaml", True), ("0", False)])
+def test_a_notebook_names_the_exit_of_its_program(code, failed):
+    text = f"An exception has occurred, use %tb to see the full traceback.\n\nSystemExit: {code}\n"
+    assert [f.message for f in explain(text).findings] == ([f"SystemExit: {code}"] if failed else [])
+
+
 def test_blanks_may_stand_between_an_exception_and_its_message():
     assert said("    assert name in state, (\nAssertionError    : name is missing") == [
         ("AssertionError", "name is missing")
