@@ -10,8 +10,9 @@ deprecated; use TORCH_FR_BUFFER_SIZE instead". Where old and new name are both s
 - torch put its own NCCL_ variables under TORCH_NCCL_ in 2.2, and the flight recorder's under TORCH_FR_ in 2.9; the
   allocator's is PYTORCH_ALLOC_CONF since 2.9. Where both are set the new name wins, but for the
   allocator: torch 2.15 takes PYTORCH_CUDA_ALLOC_CONF (`alloc-conf`).
-- NCCL counts rings as channels since 2.5, and as CTAs since 2.17; NCCL_MIN_NRINGS is the oldest of three names. Where two
-  of them are set NCCL takes the stricter: the higher of two minima, the lower of two maxima.
+- NCCL counts rings as channels since 2.5, and as CTAs since 2.17; NCCL_MIN_NRINGS is the oldest of three names. The
+  number of channels replaces that of rings. Beside one of CTAs the stricter holds: the higher of two minima, the
+  lower of two maxima.
 
 The new name does not help an older torch: scripts that serve both set both, to one value.
 
@@ -21,7 +22,8 @@ The new name does not help an older torch: scripts that serve both set both, to 
 
 ## See also
 
-- [NCCL variables of torch](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html): the names of today
+- [NCCL variables of torch](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html): the names that begin with TORCH_NCCL_
+- [FlightRecorder.hpp](https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/FlightRecorder.hpp): those that begin with TORCH_FR_
 - [NCCL: environment variables](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html): channels and CTAs
 """
 
