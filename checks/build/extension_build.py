@@ -91,11 +91,14 @@ check = Check(
         r"fatal error: (?P<toolkit>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
         r"unsupported GNU version! gcc versions later than (?P<gcc>\d+) are not supported",
         r"Failed building wheel for (?P<package>[\w.-]+)",
+        # built where no CUDA toolkit or GPU was seen: detectron2, mmcv, torchvision's kin
+        r"Error: (?:\w+ is )?(?P<without>[Nn]ot compiled with (?:GPU|CUDA) support)",
         r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",
     ],
     message="an extension could not be compiled here[: <extension>][: <package>][: <ninja> is missing][: <toolkit> is missing]"
     "[: <missing> is missing][: <compiler> is missing]"
-    "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>][: it needs CUDA <cuda> or later]",
+    "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>][: it needs CUDA <cuda> or later]"
+    "[: the one that is installed says '<without>']",
     follows=[
         "cuda-library-conflict",
         "gpu-arch-unsupported",
@@ -125,6 +128,10 @@ check = Check(
         Fix(
             "Compile with as many jobs as the memory allows, in the environment's own torch",
             "MAX_JOBS=4 python -m pip install --no-build-isolation --no-cache-dir PACKAGE",
+        ),
+        Fix(
+            "Where it says '<without>': build it once more where nvcc is; FORCE_CUDA=1 is for a machine without a GPU",
+            "FORCE_CUDA=1 python -m pip install --force-reinstall --no-build-isolation --no-deps --no-cache-dir PACKAGE",
         ),
         Fix(
             "DeepSpeed: do without the operator that is compiled, which costs speed",

@@ -4,6 +4,7 @@
 
 `import torchvision`, or the first use of `nms`, `roi_align` or an image reader, raises "operator torchvision::nms does
 not exist", "Couldn't load custom C++ ops" or "Could not run 'torchvision::nms' with arguments from the 'CUDA' backend".
+Or a program asks for a name that this torchvision does not have: "cannot import name 'InterpolationMode'".
 
 ## Why
 
@@ -58,6 +59,9 @@ check = Check(
         r"Unknown builtin op: torchvision::(?P<operator>\w+)",
         r"'_OpNamespace' 'torchvision' object has no attribute '(?P<operator>\w+)'",
         r"TORCH_LIBRARY can be used to register the namespace torchvision\b",
+        # a name that this release has not yet, or not any more
+        r"cannot import name ['\"]?(?P<name>\w+)['\"]? from ['\"]?(?P<module>torchvision\.[\w.]{1,80}\w)",
+        r"module ['\"](?P<module>torchvision\.[\w.]{1,80})['\"] has no attribute ['\"](?P<name>\w+)",
         r"(?P<library>torchaudio)[/\\](?:lib[/\\])?_?(?:lib)?torchaudio\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
     ],
     fixes=[
@@ -71,6 +75,20 @@ check = Check(
         ),
     ],
 )
+
+RELEASE = [
+    Fix(
+        "See which release is installed, and look for the name in its documentation",
+        "python -m pip show torch torchvision",
+    ),
+    Fix(
+        "Where the name is newer than that: take the newest pair",
+        "python -m pip install --upgrade torch torchvision",
+    ),
+    Fix(
+        "Where it is gone since: take the release of the program, or of the library, that goes with this torchvision"
+    ),
+]
 
 
 AUDIO = [
@@ -87,6 +105,10 @@ AUDIO = [
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say which library it is, and in what they differ."""
     groups = sighting.groups
+    if "name" in groups:
+        said = f"{groups['module']} has no {groups['name']} in this torchvision"
+        yield check.found(f"{said}: the program was written for another release", fixes=RELEASE)
+        return
     audio = groups.get("library", "").lower() == "torchaudio"
     library = "torchaudio" if audio else "torchvision"
     version = f" {groups['torchvision']}" if "torchvision" in groups else ""

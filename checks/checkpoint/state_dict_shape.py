@@ -68,7 +68,7 @@ check = Check(
         # torch.distributed.checkpoint
         rf"Size mismatch between saved {FILE} and current: {MODEL} for {KEY}",
         Symptom(r"these keys have mismatched shape:", near=r"RuntimeError: The model and loaded state dict"),
-        r"loaded state dict contains a parameter group that doesn't match",
+        r"loaded state dict (?:contains a parameter group that doesn't match|has a different number of parameter groups)",
         r"checkpoint being loaded used a DP world size of (?P<saved>\d+) but the current world size is (?P<world>\d+)",
     ],
     message="tensors of the file have other sizes in the model, and cannot be copied into it",

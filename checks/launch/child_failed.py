@@ -128,6 +128,9 @@ check = Check(
             unless=r"failed \(exitcode: |\w(?:Error|Exception)\b|exitcode *: -?\d|death signal|KeyboardInterrupt|DUE TO",
         ),
         rf"\b[Rr]ank (?P<rank>\d+)(?: \(PID \d+\))? (?:crashed|exited) with (?:exit )?code {CODE}",  # Composer
+        rf"\bAlgorithmError: Exit [Cc]ode: {CODE}",  # SageMaker
+        r"\b(?:AlgorithmError: |framework error: |exceptions\.)?ExecuteUserScriptError:?(?: |$)",
+        r"^(?:\S+ )?Error: failed to run torchrun ",  # ColossalAI
         # Kubeflow, and what kubectl prints of pods
         rf"Error pod \S{{1,100}} container \S{{1,60}} exitCode: {CODE}",
         rf"\bPod: (?P<host>[\w./-]+) exited with code (?!0\b){CODE}",

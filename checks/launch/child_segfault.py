@@ -105,7 +105,7 @@ check = Check(
             # a DataLoader's worker that its iterator ends: the process goes on
             unless=r"what\(\):|std::bad_alloc|Exception ignored in: <function _MultiProcessingDataLoaderIter\.__del__",
         ),
-        r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|malloc\(\): \w+|corrupted size vs\. prev_size|stack smashing detected|pure virtual method called)",
+        r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|(?:malloc|malloc_consolidate|realloc|calloc|tcache_thread_shutdown)\(\): \w+|corrupted (?:size vs\. prev_size|double-linked list)|buffer overflow detected|stack smashing detected|pure virtual method called)",
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",
     fixes=[

@@ -77,6 +77,11 @@ LEAVE_OUT = Fix(
     "After a node failure: leave the node out, and tell its administrator", "sbatch --exclude=NODE job.sh"
 )
 
+ENDED_BEFORE = (
+    rf"{OTHER}|[Ee]xit code|Error\b|[Ee]rror:(?! \*\*\* )|Out Of Memory|Killed|Segmentation|Aborted|Bus error"
+)
+"""What tells that a task had failed before its step was ended."""
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -93,6 +98,18 @@ check = Check(
             r"\*\*\* STEP (?P<job>\d+)\S* ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
             near=r"srun: error: \S+: tasks? [\d,-]+: Terminated",
             unless=rf"{OTHER}|[Ee]xit code|Error\b|[Ee]rror:(?! \*\*\* | \S+: tasks? [\d,-]+: Terminated)|Out Of Memory|Killed|Segmentation|Aborted|Bus error",
+        ),
+        # nor where the log ends there, and nothing had failed
+        Symptom(
+            r"\*\*\* STEP (?P<job>\d+)\S* ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
+            unless=ENDED_BEFORE,
+            last=True,
+        ),
+        Symptom(
+            r"srun: Job step (?P<reason>aborted): Waiting up to",
+            near=r"\*\*\* STEP (?P<job>\d+)\S* ON (?P<host>[\w.-]+) CANCELLED AT \S+ \*\*\*",
+            unless=ENDED_BEFORE,
+            last=True,
         ),
         r"\*\*\* JOB (?P<job>\d+) ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
         r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S* (?:ON (?P<host>[\w.-]+) )?(?P<reason>UNCORRECTABLE MEMORY ERROR|STEPD TERMINATED)",

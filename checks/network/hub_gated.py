@@ -39,6 +39,7 @@ check = Check(
         r"(?:[Dd]ataset|[Mm]odel) ['\"](?P<repository>[\w./-]+)['\"] is a gated (?:dataset|model) on the Hub",
         r"(?P<repository>[\w./-]+) is a gated repository\. Make sure to request access",
         r"Repository Not Found for url: https?://[^/\s]+/(?:api/(?:models|datasets)/|datasets/)?(?P<repository>[\w.-]+(?:/(?!resolve)[\w.-]+)?)",
+        r"\bRepositoryNotFoundError: 40[134] Client Error",
         r"(?<![\w./~-])(?P<repository>\w[\w.-]*(?:/[\w.-]+)?) is not a local folder and is not a valid model identifier listed on",
         r"40[13] Client Error: (?:Unauthorized|Forbidden) for url: https?://(?:huggingface\.co|hf\.co)/(?:api/(?:models|datasets)/|datasets/)?(?P<repository>[\w.-]+/[\w.-]+)",
         r"Invalid (?:user token|credentials in Authorization header)",

@@ -14,6 +14,7 @@ weights, a tokenizer, a data set or a package.
 | Network is unreachable, No route to host | no route to the outside |
 | timed out | a firewall drops the packets |
 | Connection refused | a proxy is set and does not answer (see `proxy-in-the-way`), or a firewall turns everything away |
+| HTTP 429, 403, 500, 503 | the server was reached: too many requests, a download that is closed to scripts, or it is down |
 | outgoing traffic has been disabled, offline mode is enabled | HF_HUB_OFFLINE=1 or `local_files_only=True`, and the file is not in the cache |
 
 On most clusters only the login nodes have internet. The cache that was filled there is not found where HF_HOME,
@@ -93,6 +94,9 @@ check = Check(
         rf"(?:httpcore|httpx)\w{{0,2}}\.Connect(?:Error|Timeout): (?:\[Errno -?\d+\] )?{REASON}",
         rf"Could not resolve host: {HOST}",  # curl, git
         rf"Failed to connect to {HOST} port 443",
+        # reached, and it hands out nothing now
+        r"(?P<status>429|50[0234]) (?:Client|Server) Error: [\w -]{1,40} for url: https?://(?P<host>(?:[\w-]+\.){0,3}(?:huggingface|hf)\.co)",
+        Symptom(r"HTTPError: HTTP Error (?P<status>403|429|50[0234]): [A-Z]", near=TORCHS.pattern),
         rf"Could not connect to the endpoint URL: \"https?://{HOST}",  # boto
         Symptom(
             rf"socket\.gaierror: \[Errno -?\d+\] {REASON}",
@@ -111,6 +115,12 @@ check = Check(
         Fix("For Weights & Biases: log to files, and send them later with `wandb sync`", "export WANDB_MODE=offline"),
     ],
 )  # fmt: skip
+ANSWERED = [
+    Fix("See what it answers now, and on another machine", "curl -sSI URL | head -1"),
+    Fix(
+        "Download once, where it answers, into a folder that the job sees too, and name it to the job by HF_HOME or TORCH_HOME"
+    ),
+]
 REFUSED = [
     Fix(
         "See whether a proxy is set that nothing answers at; and whether one is needed at all",
@@ -133,6 +143,10 @@ REFUSED = [
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say from where; a program that says what it takes instead has not failed."""
     seen, line = sighting.groups, sighting.line
+    if "status" in seen:
+        said = f"{seen.get('host', 'the server of the download')} answered with HTTP {seen['status']}: it was reached, and hands nothing out"
+        yield check.found(f"{said} to this machine, or to nobody at the moment", fixes=ANSWERED)
+        return
     said = "this process could not download"
     if "host" in seen:
         said += f" from {seen['host']}"

@@ -103,10 +103,15 @@ check = Check(
     ],
     symptoms=[
         r"DataLoader (?:worker|process) \(pid (?P<pid>\d+)\) (?:exited )?is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
-        r"DataLoader worker \(pid\(s\) \{\}\) exited unexpectedly'\.format\(",  # the line that raises it, cut off below
+        r"DataLoader worker \(pid\(s\) \{\}\) exited unexpectedly'\.f",  # the line that raises it, cut off below
         r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
         # or cut off in the middle of the message
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed(?: by(?: (?:an )?unknown signal|(?: signal:?)? *$)|$)",
+        # or above it
+        Symptom(
+            r"\b(?:signal_handling|dataloader)\.py\", line \d+, in handler\b",
+            unless=r"DataLoader worker \(pid",
+        ),
         r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",
         # somebody's words
         Symptom(rf"{KILLED}\b", near=rf"(?m:{SOMEBODY}{KILLED}\b)", asked=True),

@@ -72,7 +72,7 @@ def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | No
     if unknown is not None and first is not None:
         # What a check knows is the better answer, unless it was only mentioned beside a real traceback, or another
         # rank had died of something else by then.
-        mentioned = not first.strong and bool(unknown.frames)
+        mentioned = (not first.strong or first.seen[0].last) and bool(unknown.frames)
         first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
 

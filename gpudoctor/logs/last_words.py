@@ -11,7 +11,7 @@ from gpudoctor.logs.handling import INFORMED
 from gpudoctor.logs.judgement import Judgement
 from gpudoctor.logs.line_kinds import MEASURE, NOISE, PROGRESS, SETTLED, reports_failure
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.pasted import ASKING
+from gpudoctor.logs.pasted import ASKING, in_first_person
 from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.values import HARMLESS
 from gpudoctor.logs.waiting import apart, silent, stands
@@ -148,6 +148,7 @@ def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
         and not LAUNCH.search(line.full)
         and not ENDS_OTHERS.search(line.text, 0, 400)
         and not ASKING.match(line.text[:400])
+        and not in_first_person(line.text)
         and not judgement.course.around(line, place)
     ]
     return own[-SAID:]

@@ -17,7 +17,11 @@ ENOUGH = 3
 NATIVE = late_pattern(
     r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
     r"\[[EF]\d{3} \d\d:|"
-    r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
+    r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN|"
+    # glibc's, of memory that was overwritten
+    r"\bdouble free or corruption\b|"
+    r"\bcorrupted (?:size vs\.|double-linked)|"
+    r"\b(?:malloc|malloc_consolidate|realloc|calloc|free|munmap_chunk)\(\): [a-z]+ "
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
 SETTLED = late_pattern(
@@ -28,7 +32,8 @@ SETTLED = late_pattern(
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
     r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
     r"\b[Cc]ount(?:s|ed|ing)? as\b|\b(?:errors?|failures?) (?:are |is )?(?:allowed|permitted)\b|"
-    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated|harmless|\w+ by us|on purpose)[)\]]|"
+    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b(?! {1,}[\w/]+ ?[:=])|"
+    r"[(\[](?:expected|ignored|tolerated|harmless|\w+ by us|on purpose)[)\]]|"
     r"\b(?:not|non)[ -]fatal\b"
 )
 """What a program says of a failure that it did without, or wanted."""
@@ -116,7 +121,9 @@ NOISE = late_pattern(
 )
 """What stands at the end of many a good run."""
 WRAPPER = late_pattern(
-    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
+    r"\b(?:job|script|elapsed|executed in|"
+    r"took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|"
+    r"releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
     r"wall|wall-?time|resources|cpu-?t(?:ime)?|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
     r"^(?:srun|slurmstepd|salloc|mpirun): |"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",

@@ -1,9 +1,9 @@
 """A traceback that was run together into one line: a form, a chat or a table took the ends of its lines away."""
 
-from gpudoctor.logs.raised import Frame
+from gpudoctor.logs.raised import CUT_OFF, Frame
 from gpudoctor.patterns import late_pattern
 
-BEGINS = late_pattern(r"\(most recent call last\):? {1,8}File \"")
+BEGINS = late_pattern(r"\(most recent call last\):?(?:[ \w./:-]{1,120}:)? {1,8}File \"")
 CALL = late_pattern(
     r"File \"(?P<path>[^\"\n]{1,400})\", line (?P<line>\d{1,7}), in (?P<function>[^\s`]{1,80})"
     r"(?P<text>(?: (?!File \")\S{1,200}){0,40})"
@@ -12,6 +12,8 @@ NAMES = late_pattern(
     r"(?<= )(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|NotMet)): (?P<message>\S.*)"
 )
 LONGEST = 20000
+CUT_LEAST = 3
+"""Frames of a traceback in one line that are enough to know it by, where the rest of the line is not here."""
 
 
 def run_together(text: str) -> tuple[str, str, list[Frame]] | None:
@@ -22,7 +24,9 @@ def run_together(text: str) -> tuple[str, str, list[Frame]] | None:
     calls = list(CALL.finditer(text))
     named = NAMES.search(text, calls[-1].start("text")) if calls else None
     if named is None:
-        return None
+        # The line ends before the exception is named.
+        rows = [Frame(x["path"], int(x["line"]), x["function"], x["text"].strip()) for x in calls]
+        return (CUT_OFF, "", rows) if len(rows) >= CUT_LEAST else None
     frames = [
         Frame(
             x["path"],

@@ -1,5 +1,6 @@
 """What stands in a paste beside what a program printed: commands, code, and tables of other tools."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -44,7 +45,8 @@ TITLE = late_pattern(r"^# \S")
 TITLE_MOST = 20
 TYPED = late_pattern(r"\$ [a-z][\w.-]*(?: |$)|#{2,4} [A-Z][A-Za-z ]{2,40}$")
 """A command behind a prompt of which nothing else was copied, or a heading of an issue."""
-FENCE = "```"
+TICK = "`"
+FENCE = 3 * TICK
 """What stands above and below a block of code in an issue."""
 ASKING = late_pattern(
     r"^(?:[^\[\]{}()<>=|/\\:]{3,160}(?:\?|\uff1f)+|"
@@ -80,6 +82,7 @@ NO_TROUBLE = late_pattern(
     re.IGNORECASE,
 )
 """What stands in front of such a word where it tells of no failure."""
+FIRST_PERSON = late_pattern(r"\b(?:I|I'm|I've|[Mm]y|help me)\b(?![./:])")
 GOOD = late_pattern(
     r"\b(?:works? (?:well|fine|now|for me|great)|working (?:well|fine)|"
     r"(?:trains?|runs?|training|running|proceeds?|goes on) (?:very |just |quite )?(?:well|fine|normally|smoothly)|"
@@ -151,7 +154,17 @@ def block_ends(lines: Sequence[Line]) -> list[tuple[int, bool]]:
     ends = [(place, not begin and (odd or at % 2 != first)) for at, (place, begin) in rows]
     shown = [place for place, line in enumerate(lines) if (not marks and _shows(line)) or _begins(line)]
     last = next((p for p in reversed(range(len(lines))) if _progress(lines[p])), -1) if shown else -1
-    return sorted([*ends, *((place, True) for place in shown if place > last)])
+    return sorted([*ends, *_ticks(lines), *((place, True) for place in shown if place > last)])
+
+
+def _ticks(lines: Sequence[Line]) -> list[tuple[int, bool]]:
+    """Return where what stands between two single back ticks ends, which are no two of one line."""
+    odd = [place for place, line in enumerate(lines) if line.full.count(TICK) % 2 and FENCE not in line.full]
+    return [
+        (end + 1, True)
+        for begin, end in itertools.pairwise(odd)
+        if lines[begin].full.lstrip(" >").startswith(TICK) and lines[end].full.rstrip().endswith(TICK)
+    ]
 
 
 def leading_up(lines: Sequence[Line], mark: int) -> int:
@@ -187,6 +200,11 @@ def quoted_in_words(text: str) -> bool:
     if found is None or not text[: found.start()].strip():
         return False
     return _prose(f"{text[: found.start()]} {text[found.end() : 600]}")
+
+
+def in_first_person(text: str) -> bool:
+    """Return whether somebody tells in a line what he did, or asks for help: no program says "I"."""
+    return FIRST_PERSON.search(text, 0, 600) is not None and _prose(text[:600])
 
 
 def _prose(text: str) -> bool:

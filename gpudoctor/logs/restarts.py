@@ -22,6 +22,12 @@ CODE = late_pattern(r"failed \(exitcode: (-?\d+)\) local_rank: ")
 CODE_OF_EXCEPTION = late_pattern(r"failed \(exitcode: 1\) local_rank: ")
 LAUNCH = late_pattern(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
+AGENT = late_pattern(r"\btorch[./]distributed[./]elastic[./]")
+"""The logger of torchrun's agent, or the file of its source."""
+SETTING = late_pattern(
+    r"^\s{1,8}(?:restart_count|master_(?:addr|port)|(?:group|role|local|global)_(?:rank|world_size)s?|role_world_sizes|global_world_sizes)="
+)
+"""A row of what the agent says of a group of workers that it starts."""
 TORCHRUN = late_pattern(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
 """The warnings of torchrun itself, as torch 2.15 writes them."""
 
@@ -101,8 +107,14 @@ class Restarts(Aftermath):
             return False
         below = range(failed + 1, self.until(failed))
         above = shapes(line.text for line in self.lines[:failed])
-        printed = (p for p in below if self._ordinary(p) and not self._of_message(p, failed, above))
+        rows = (p for p in below if self._ordinary(p) and not self._of_launcher(p))
+        printed = (p for p in rows if not self._of_message(p, failed, above))
         return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
+
+    def _of_launcher(self, place: int) -> bool:
+        """Return whether a line is the launcher's own: its logger's, or a setting of the group that it starts again."""
+        line = self.lines[place]
+        return AGENT.search(line.full, 0, 200) is not None or SETTING.match(line.full) is not None
 
     def _of_message(self, place: int, failed: int, above: set[str]) -> bool:
         """Return whether a line below a launcher's word of a failure belongs to an exception.

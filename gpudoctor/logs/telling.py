@@ -25,7 +25,7 @@ from gpudoctor.logs.line_kinds import (
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_OFF, Raised
 from gpudoctor.logs.recurrence import same_begin, shapes
-from gpudoctor.logs.tracebacks import in_traceback
+from gpudoctor.logs.tracebacks import MARKED, in_traceback
 from gpudoctor.logs.values import NO_VALUE
 
 TOP = 5
@@ -51,6 +51,7 @@ class Telling(Handling):
         # It is another process of which a supervisor says that it failed, at whatever level.
         informs = informs and STATUS.search(line.text, 0, 400) is None
         written = REPR.search(line.text, 0, 400) is not None and (raised is None or raised.told != "")
+        written = written and not MARKED.match(line.text)  # source that ran
         informs = informs or (written and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
 

@@ -79,6 +79,7 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
     quoted: set[int] = set()
     frames: dict[tuple[str, str], int] = {}
     last: dict[tuple[str, str], deque[int]] = defaultdict(lambda: deque(maxlen=2))
+    ran: dict[tuple[str, str], int] = {}
     for place, line in enumerate(lines):
         key = (line.name, line.who)
         if FRAME.search(line.text) or is_frame(line.text):
@@ -88,12 +89,15 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
         ):
             quoted.add(place)
             last[key].append(place)
+            if MARKED.match(line.text):
+                ran[key] = place
         elif line.text and not line.bar:
             if named_in(line.text, inside=key in frames):
                 last.pop(key, None)
+                ran.pop(key, None)
             frames.pop(key, None)
     # Where the log ends inside a traceback, its last lines of source are all that tells what was raised.
-    return quoted.difference(*last.values())
+    return quoted.difference(*last.values(), ran.values())
 
 
 def in_traceback(lines: Sequence[Line], place: int) -> bool:
@@ -224,7 +228,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         raising = next(filter(None, (RAISING.match(x.text) for x in reversed(below[-2:]))), None)
         kind = (notebook or (raising["type"] if raising else "")).rpartition(".")[2] or CUT_OFF
-        said = CUT_BEHIND if raising and not notebook else ""
+        said = CUT_BEHIND if raising or notebook else ""
         # Who pressed Ctrl-C gets the traceback of that.
         at = places.index(first)
         late = late or any(x.full.startswith("^C") for x in lines[max(0, at - 4) : at + 1])

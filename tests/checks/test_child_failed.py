@@ -16,6 +16,13 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "Failed. Reason: AlgorithmError: Exit Code: 3": (
+        "a worker ended with exit code 3; what it died of is not in the launcher's words"
+    ),
+    "Failed. Reason: AlgorithmError: ExecuteUserScriptError:": "a worker ended; what it died of is not in the launcher's words",
+    "Error: failed to run torchrun --nproc_per_node=2 --nnodes=1 fit.py on 127.0.0.1": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 2) local_rank: 5 (pid: 31)": (
         "a worker (local rank 5) ended with exit code 2; what it died of is not in the launcher's words"
     ),

@@ -21,6 +21,8 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "malloc_consolidate(): invalid chunk size": "a worker crashed in native code: malloc_consolidate(): invalid",
+    "corrupted double-linked list": "a worker crashed in native code: corrupted double-linked list",
     "段错误 (核心已转储)": "a worker crashed in native code: 段错误",
     "Speicherzugriffsfehler (Speicherabzug geschrieben)": "a worker crashed in native code: Speicherzugriffsfehler",
     "PIL._imaging, scipy.linalg._fblas, torch._C._sparse (total: 52)": "a worker crashed in native code",

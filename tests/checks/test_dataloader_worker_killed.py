@@ -8,6 +8,9 @@ CHECK = Registry().check("dataloader-worker-killed")
 TERMINATED = "RuntimeError: DataLoader worker (pid 7) is killed by signal: Terminated. "
 PIN_MEMORY = "RuntimeError: Pin memory thread exited unexpectedly"
 EXAMPLES = {
+    '  File "/env/lib/torch/utils/data/_utils/signal_handling.py", line 73, in handler': (
+        "a worker process died, and its own error shows with num_workers=0"
+    ),
     "raise RuntimeError('DataLoader worker (pid(s) {}) exited unexpectedly'.format(pids_str))": "a worker process died, and its own error shows with num_workers=0",
     "DataLoader process (pid 3063) exited is killed by signal: Killed": "worker process 3063 was killed (SIGKILL), mostly by the kernel because memory ran out",
     "RuntimeError: DataLoader worker (pid 19597) is killed by signal: Killed. ": (

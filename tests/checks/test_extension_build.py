@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    "RuntimeError: Not compiled with GPU support": "an extension could not be compiled here: the one that is installed says 'Not compiled with GPU support'",
     "ImportError: /tmp/torch_extensions/py311_cu121/fused_lion/fused_lion.so: cannot open shared object file: No such file or directory": MESSAGE
     + ": fused_lion",
     "error: command '/opt/cuda-11/bin/nvcc' failed: No such file or directory": "an extension could not be compiled here: nvcc is missing",

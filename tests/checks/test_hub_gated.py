@@ -3,6 +3,7 @@
 REST = ": no token in the job, no access granted yet, or another name"
 MESSAGE = f"the Hub did not hand out the repository{REST}"
 EXAMPLES = {
+    "RepositoryNotFoundError: 404 Client Error. (Request ID: Root=1-9a)": MESSAGE,
     "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-66f4b037)": MESSAGE,
     "Cannot access gated repo for url https://huggingface.co/black-forest-labs/FLUX.1-dev/resolve/main/ae.safetensors.": (
         f"the Hub did not hand out the repository black-forest-labs/FLUX.1-dev{REST}"

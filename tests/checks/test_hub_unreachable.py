@@ -10,6 +10,13 @@ REST = "; mostly a compute node has no way to the internet"
 MESSAGE = f"this process could not download{REST}"
 NAME = "this process could not download: Name or service not known" + REST
 EXAMPLES = {
+    "HfHubHTTPError: 503 Server Error: Service Unavailable for url: https://huggingface.co/api/models/me/net": (
+        "huggingface.co answered with HTTP 503: it was reached, and hands nothing out to this machine, or to nobody at the moment"
+    ),
+    '  File "/env/lib/torchvision/datasets/utils.py", line 41, in _urlretrieve\nurllib.error.HTTPError: HTTP Error 403: Forbidden': (
+        "the server of the download answered with HTTP 403: it was reached, and hands nothing out to this machine, or to nobody at the "
+        "moment"
+    ),
     "urllib.error.URLError: <urlopen error [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self signed certificate>": "this process could not download: CERTIFICATE_VERIFY_FAILED; mostly a compute node has no way to the internet",
     "Could not get it: URLError(gaierror(-2, 'Name or service not known'))": NAME,
     "OSError: We could not connect to ' https://huggingface.co/ To load this file, could not find it in the cached files": f"this process could not download from huggingface.co{REST}",

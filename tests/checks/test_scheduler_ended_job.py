@@ -2,6 +2,12 @@
 
 MESSAGE = "the job was ended from outside on node07: Node failure"
 EXAMPLES = {
+    "slurmstepd: error: *** STEP 88.0 ON node3 CANCELLED AT 2026-09-21T10:00:00 ***": (
+        "the job 88 was ended from outside on node3: CANCELLED"
+    ),
+    "slurmstepd: error: *** STEP 88.0 ON node3 CANCELLED AT 2026-09-21T10:00:00 ***\nsrun: Job step aborted: Waiting up to 32 seconds": (
+        "the job 88 was ended from outside on node3: CANCELLED"
+    ),
     "Terminated `": "the job was ended from outside: Terminated",
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: error: Timed out waiting for job step to complete": "the job was ended from outside: Timed out waiting for job step to complete",
     "   JobState=NODE_FAIL Reason=NodeDown Dependency=(null)": "the job was ended from outside: NODE_FAIL",
@@ -97,7 +103,7 @@ NOT_THIS = [
         "slurmstepd: error: *** STEP 4711.0 ON node1 CANCELLED AT 2026-09-21T10:00:00 ***\n"
         "srun: error: node1: task 0: Terminated"
     ),
-    "slurmstepd: error: *** STEP 4711.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***",
+    "srun: error: node01: task 3: Exited with exit code 1\nslurmstepd: error: *** STEP 4711.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***",
     "W1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] Sending process 4712 closing signal SIGTERM",
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
     "KeyboardInterrupt",

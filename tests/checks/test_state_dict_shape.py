@@ -19,6 +19,9 @@ ZERO_RANKS = (
     "currently supported."
 )
 EXAMPLES = {
+    "ValueError: loaded state dict has a different number of parameter groups": (
+        "the optimizer was saved with other parameters than it has now"
+    ),
     (
         "RuntimeError: Error(s) in loading state_dict for ResNet:\n\tsize mismatch for fc.weight: copying a param with shape "
         "torch.Size([1000, 512]) from checkpoint, the shape in current model is torch.Size([10, 512])."
@@ -80,7 +83,6 @@ EXAMPLES = {
     ZERO_RANKS: "the checkpoint's optimizer state is in 8 parts, and this run has 4 ranks",
 }
 NOT_THIS = [
-    "ValueError: loaded state dict has a different number of parameter groups",
     (
         "The model and loaded state dict do not match exactly\n\nsize mismatch for roi_head.bbox_head.fc_cls.weight: copying a "
         "param with shape torch.Size([81, 1024]) from checkpoint, the shape in current model is torch.Size([4, 1024])."

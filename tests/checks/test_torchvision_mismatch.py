@@ -12,6 +12,12 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torchvision-mismatch")
 MESSAGE = "torchvision was not made for the torch it meets"
 EXAMPLES = {
+    "ImportError: cannot import name 'v9' from 'torchvision.transforms' (/env/torchvision/transforms/__init__.py)": (
+        "torchvision.transforms has no v9 in this torchvision: the program was written for another release"
+    ),
+    "AttributeError: module 'torchvision.models' has no attribute 'Net9_Weights'": (
+        "torchvision.models has no Net9_Weights in this torchvision: the program was written for another release"
+    ),
     (
         "RuntimeError: Detected that PyTorch and TorchAudio were compiled with different CUDA versions. PyTorch has CUDA "
         "version 11.8 whereas TorchAudio has CUDA version 11.7. Please install the TorchAudio version that matches your PyTorch version."

@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor import explain
 from gpudoctor.logs.lines import read_lines
+from gpudoctor.logs.raised import CUT_BEHIND
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
 from gpudoctor.model import Severity
 
@@ -279,7 +280,7 @@ RuntimeError: the flux is not a capacitor
 @pytest.mark.parametrize(
     ("text", "message", "path"),
     [
-        (OLD_NOTEBOOK, "", "/home/me/work/engine.py"),
+        (OLD_NOTEBOOK, CUT_BEHIND, "/home/me/work/engine.py"),
         (OLD_NOTEBOOK + "\nRuntimeError: the flux is gone\n", "the flux is gone", "/home/me/work/engine.py"),
         (NOTEBOOK, "the flux is not a capacitor", "~/work/engine.py"),
     ],
