@@ -25,6 +25,7 @@ KNOWN = {check.id: check for check in REGISTRY.checks()}
 SECTIONS = ["What happens", "Why", "How to tell", "See also"]
 NOT_WRITTEN_YET = 3
 """How many checks wait for a reproduction that a script could be. This number only shrinks."""
+LINK = r"\[[^\]]+\]\(https?://[^\s)]+\)"
 NEEDS = re.compile(
     r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"
     r"|root|Linux|namespaces|control groups|unshare|mount|setsid|ip|gcc|g\+\+|ninja|nvcc|slurmctld|slurmd|munged"
@@ -103,6 +104,14 @@ def has_a_page_with_all_sections_in_order(check):
         assert len(section.strip()) > 40
     assert 10 < len(check.title) <= 80
     assert not check.title.endswith(".")
+
+
+@part
+def says_of_each_link_what_it_shows(check):
+    shown = re.split(r"^## See also$", check.page, flags=re.MULTILINE)[1].strip().removeprefix("- ")
+    for line in shown.split("\n- "):
+        words = re.fullmatch(rf"{LINK}(?:,? and {LINK})*: .{{7,}}", " ".join(line.split()))
+        assert words, f"no words after the link, or no link: {line}"
 
 
 @part

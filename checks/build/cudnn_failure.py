@@ -24,7 +24,7 @@ Run once with `CUDA_LAUNCH_BLOCKING=1`, and read the first error. Look at `nvidi
 
 ## See also
 
-- [pytorch#16831](https://github.com/pytorch/pytorch/issues/16831): CUDNN_STATUS_INTERNAL_ERROR
+- [pytorch#81620](https://github.com/pytorch/pytorch/issues/81620): CUDNN_STATUS_INTERNAL_ERROR where cuDNN had no memory left for its kernels
 - [cuDNN's status values](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-graph-library.html): `cudnnStatus_t`, value by value
 """
 

@@ -24,7 +24,7 @@ error is reported late: with `CUDA_LAUNCH_BLOCKING=1` the traceback names the ri
 ## See also
 
 - [flash-attn's setup.py](https://github.com/Dao-AILab/flash-attention/blob/main/setup.py): its variables
-- [Release compatibility](https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix)
+- [Release compatibility](https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix): the CUDA versions of each release, and the GPUs that its wheels are built for
 - [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
 """
 

@@ -18,6 +18,7 @@ Releases have faults, and those that were found are written down in their projec
 | torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results for large inputs |
 | accelerate 1.13.0 | FSDP2 with mixed precision keeps the weights in bfloat16 |
 | DeepSpeed 0.17.6 to 0.18.2 | ZeRO stage 2 without offload: of several accumulated batches only the last one's gradient is used, and nothing says so |
+| DeepSpeed 0.18.6 to 0.18.10 | ZeRO stage 1, weights in bfloat16, gradients summed up in float32: ranks do not average the last accumulated batch |
 | DeepSpeed 0.18.5 and 0.18.6 | ZeRO stage 2 is much slower than in 0.18.4 |
 
 ## How to tell
@@ -37,6 +38,7 @@ it.
 - [pytorch 163539](https://github.com/pytorch/pytorch/issues/163539): wrong results of conv3d
 - [accelerate 3979](https://github.com/huggingface/accelerate/issues/3979): FSDP2 in bfloat16
 - [DeepSpeed 7718](https://github.com/deepspeedai/DeepSpeed/issues/7718): gradients of ZeRO stage 2
+- [DeepSpeed 7985](https://github.com/deepspeedai/DeepSpeed/pull/7985): the last batch of ZeRO stage 1
 - [DeepSpeed 7885](https://github.com/deepspeedai/DeepSpeed/issues/7885): the speed of ZeRO stage 2
 """
 
@@ -122,6 +124,12 @@ FAULTS = (
         says="ZeRO stage 2 without offload uses the gradient of the last accumulated batch alone, and nothing says so",
         source="https://github.com/deepspeedai/DeepSpeed/issues/7718",
         severity=Severity.WARNING,
+    ),
+    Fault(
+        versions={"deepspeed": ">=0.18.6,<0.18.11"},
+        says="under ZeRO stage 1 with weights in bfloat16 and gradients that are summed up in float32, the last accumulated "
+        "batch is left out of the ranks' average",
+        source="https://github.com/deepspeedai/DeepSpeed/pull/7985",
     ),
     Fault(
         versions={"deepspeed": ">=0.18.5,<0.18.7"},

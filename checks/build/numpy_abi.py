@@ -24,7 +24,7 @@ the warning names the module that was compiled for NumPy 1: it need not be torch
 
 - [NumPy 2.0 migration](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html): what changed for compiled modules
 - [Troubleshooting an import](https://numpy.org/doc/stable/user/troubleshooting-importerror.html): what to check when NumPy's C part fails
-- [torch 2.3](https://github.com/pytorch/pytorch/releases/tag/v2.3.0): the first release with NumPy 2
+- [pytorch#107302](https://github.com/pytorch/pytorch/issues/107302): NumPy 2 support, and why wheels from torch 2.3 on are built against it
 """
 
 from collections.abc import Iterator

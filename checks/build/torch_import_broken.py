@@ -24,7 +24,7 @@ names a shared library that cannot be opened, or a symbol that the library which
 ## See also
 
 - [pytorch#123097](https://github.com/pytorch/pytorch/issues/123097): iJIT_NotifyEvent and MKL 2024.1
-- [pytorch#152783](https://github.com/pytorch/pytorch/issues/152783): nvJitLink and LD_LIBRARY_PATH
+- [pytorch#141063](https://github.com/pytorch/pytorch/pull/141063): LD_LIBRARY_PATH with another CUDA, and the missing `__nvJitLink` symbol
 """
 
 import errno

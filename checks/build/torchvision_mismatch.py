@@ -19,7 +19,7 @@ fails where the operators do not load; with TORCHVISION_WARN_WHEN_EXTENSION_LOAD
 
 ## See also
 
-- [torchvision's table of versions](https://github.com/pytorch/vision#installation)
+- [torchvision's table of versions](https://github.com/pytorch/vision#installation): which torchvision belongs to which torch
 - [Previous versions](https://pytorch.org/get-started/previous-versions/): install commands for each pair
 """
 

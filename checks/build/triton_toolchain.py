@@ -35,7 +35,7 @@ the packages differ. `grep noexec /proc/self/mountinfo` shows what is mounted so
 - [torch.compile: troubleshooting](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html): how to leave a part out of it
 - [ml-cross-entropy 5](https://github.com/apple/ml-cross-entropy/issues/5): Triton needs a compiler
 - [pytorch#91005](https://github.com/pytorch/pytorch/issues/91005): a /tmp that is mounted noexec
-- [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
+- [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC and CXX name the compiler
 """
 
 import errno

@@ -18,7 +18,6 @@ or an optimizer's `exp_avg` never is. Look whether an older checkpoint has finit
 ## See also
 
 - [torch.isfinite](https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html): True for each number that is neither NaN nor infinite
-- `gpudoctor show loss-not-finite`
 """
 
 from collections.abc import Iterator

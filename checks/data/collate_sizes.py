@@ -28,9 +28,9 @@ are. With `num_workers=0` the traceback has no worker in it.
 
 ## See also
 
-- [Working with collate_fn](https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn)
-- [pad_sequence](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html)
-- [DataCollatorWithPadding](https://huggingface.co/docs/transformers/main_classes/data_collator)
+- [Working with collate_fn](https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn): a function of your own that makes batches
+- [pad_sequence](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html): tensors of different lengths, filled up to the longest
+- [DataCollatorWithPadding](https://huggingface.co/docs/transformers/main_classes/data_collator): DataCollatorWithPadding fills each batch up
 - [pytorch#1512](https://github.com/pytorch/pytorch/issues/1512): samples of different sizes
 """
 

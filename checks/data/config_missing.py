@@ -23,9 +23,9 @@ its search path below the error: the file must be in one of these folders.
 
 ## See also
 
-- [Hydra: config search path](https://hydra.cc/docs/advanced/search_path/)
-- [transformers: AutoConfig](https://huggingface.co/docs/transformers/model_doc/auto#transformers.AutoConfig)
-- [accelerate config](https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-config)
+- [Hydra: config search path](https://hydra.cc/docs/advanced/search_path/): the folders in which Hydra looks
+- [transformers: AutoConfig](https://huggingface.co/docs/transformers/model_doc/auto#transformers.AutoConfig): what it takes for a name, and what for a folder
+- [accelerate config](https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-config): makes the file, and says where it is put
 - [DeepSpeed#4156](https://github.com/deepspeedai/DeepSpeed/issues/4156): a relative path to its configuration
 """
 

@@ -23,7 +23,7 @@ The same words about `/dev/shm`, a semaphore or a shared memory segment are `shm
 ## See also
 
 - [Hugging Face: manage the cache](https://huggingface.co/docs/huggingface_hub/guides/manage-cache): what takes the room, and how to delete it
-- [LlamaFactory#1223](https://github.com/hiyouga/LlamaFactory/issues/1223): PytorchStreamWriter failed
+- [h2o-llmstudio#214](https://github.com/h2oai/h2o-llmstudio/issues/214): the output folder was full, and PytorchStreamWriter failed
 """
 
 import errno

@@ -19,7 +19,7 @@ its `batch_size` is that of one rank, and all ranks together see `batch_size * w
 
 ## See also
 
-- [DataLoader](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader)
+- [DataLoader](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader): `batch_size` is what one process loads at a time
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): each
   process with a part of the batch
 """

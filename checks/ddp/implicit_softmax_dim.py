@@ -21,7 +21,7 @@ traceback shows where it came from.
 
 ## See also
 
-- [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html): `dim`
+- [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html): `dim`, the dimension along which the numbers sum to 1
 """
 
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ task that is drawn at random.
 
 ## See also
 
-- [mmdetection#7116](https://github.com/open-mmlab/mmdetection/issues/7116): the message, in a training on 4 GPUs
+- [mmdetection#7116](https://github.com/open-mmlab/mmdetection/issues/7116): the message, in a training that keeps images without objects
 - [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): one tensor, reduced over all ranks
 """
 

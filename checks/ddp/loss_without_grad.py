@@ -28,7 +28,7 @@ between the output and the loss.
 
 - [Locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation): requires_grad, no_grad, inference mode
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `use_reentrant`
-- [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178): LoRA, checkpointing and frozen inputs
+- [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178): LoRA layers that learn nothing under checkpointing without `enable_input_require_grads()`
 """
 
 import re

@@ -21,7 +21,7 @@ has "systemd: Reloading" just before.
 ## See also
 
 - [nvidia-docker 1730](https://github.com/NVIDIA/nvidia-docker/issues/1730): NVIDIA's notice, with the remedies
-- [nvidia-container-toolkit 48](https://github.com/NVIDIA/nvidia-container-toolkit/issues/48): the same notice, open
+- [nvidia-container-toolkit 1227](https://github.com/NVIDIA/nvidia-container-toolkit/issues/1227): from 1.18 on its runtime no longer loses them
 """
 
 from collections.abc import Iterator
@@ -53,6 +53,12 @@ check = Check(
         Fix(
             "Start it with the GPUs named by the container device interface, which systemd knows of",
             "docker run --device nvidia.com/gpu=all IMAGE",
+        ),
+        Fix(
+            "Have the toolkit upgraded to 1.18 or newer: its runtime hands GPUs out by that interface without being asked",
+            "sudo apt install nvidia-container-toolkit",
+            Kind.ADMIN,
+            source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/1227",
         ),
         Fix(
             "On the host: make the links that systemd looks for, once and at every boot (udev rule)",

@@ -27,7 +27,7 @@ rootless docker with a configuration of its own.
 ## See also
 
 - [Installing the NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html): packages, and `nvidia-ctk runtime configure`
-- [nvidia-docker 1682](https://github.com/NVIDIA/nvidia-docker/issues/1682): the message, with the toolkit installed
+- [nvidia-container-toolkit 854](https://github.com/NVIDIA/nvidia-container-toolkit/issues/854): the message, with the toolkit installed and named in daemon.json
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -22,7 +22,7 @@ After every boot the GPUs take no work until somebody has attested them and set 
 
 - [Release notes of R550 TRD3](https://docs.nvidia.com/confidential-computing/release-notes/r550-trd3): one GPU for each virtual machine
 - [Supported platforms](https://docs.nvidia.com/confidential-computing/containers/supported-platforms): several GPUs of a Hopper board need ppcie mode
-- [nvtrust 37](https://github.com/NVIDIA/nvtrust/issues/37): the ready state, set by the attestation's tool
+- [nvtrust 56](https://github.com/NVIDIA/nvtrust/issues/56): CUDA programs failed until `nvidia-smi conf-compute -srs 1` set the ready state
 """
 
 from collections.abc import Iterator

@@ -19,7 +19,8 @@ root only the first 64 bytes of a device's configuration can be read, and nobody
 ## See also
 
 - [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): how to find and turn off ACS
-- [Disable ACS](https://github.com/fo40225/open-gpu-kernel-modules/wiki/disable-ACS): a loop over all bridges
+- [nccl 2079](https://github.com/NVIDIA/nccl/issues/2079): all-reduce hung on two GPUs until ACS was turned off on the bridges above them
+- [nic-configuration-operator 102](https://github.com/Mellanox/nic-configuration-operator/issues/102): a loop over all devices that have ACS
 """
 
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ check = Check(
             "reboot; `iommu=pt` leaves ACS on)",
             "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&pci=disable_acs_redir=BRIDGE /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,
-            source="https://github.com/torvalds/linux/commit/aaca43fda742223e4f62bd73e13055f5364e9a9b",
+            source="https://github.com/torvalds/linux/blob/master/Documentation/admin-guide/kernel-parameters.txt",
         ),
         Fix(
             "Keep NCCL from peer copies until then, which is slower",

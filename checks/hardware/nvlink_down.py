@@ -24,7 +24,7 @@ are inactive without a fault. `nvidia-smi topo -p2p n` shows whether peer access
 
 ## See also
 
-- [NCCL 2329](https://github.com/NVIDIA/nccl/issues/2329): the message, and why NCCL does not go around such a link
+- [NCCL 2329](https://github.com/NVIDIA/nccl/issues/2329): the message; NCCL stops there instead of going around such a link
 - [NVIDIA's health checks: NVLink](https://docs.nvidia.com/health-validation/reference/checks/nvlink): links that are inactive, and what to do with the node
 """
 

@@ -13,7 +13,7 @@ or a bare "stoull", at the first use of CUDA. The line in the traceback (`.cuda(
 - A value out of range, such as a `max_split_size_mb` below 20.
 - Accepted, but not for this: GPU tensors in expandable segments cannot always be handed to another process.
 
-torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name; where both are set, torch 2.15 takes the
+torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name (2.9.1 takes expandable_segments by the old one only); where both are set, torch 2.15 takes the
 old one. Libraries and scripts set it as well.
 
 ## How to tell
@@ -23,7 +23,8 @@ old one. Libraries and scripts set it as well.
 ## See also
 
 - [PYTORCH_ALLOC_CONF](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf): every option and its values
-- [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505): the message, under Python 3.7
+- [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505): the message; torch may have been replaced by an older one unnoticed
+- [pytorch#183387](https://github.com/pytorch/pytorch/issues/183387): torch 2.9.1 overlooks expandable_segments under the new name
 """
 
 import re

@@ -19,7 +19,8 @@ the script wants `--local_rank` and nobody passes it.
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--local-rank` since torch 2.0, and LOCAL_RANK
-- [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the dash of torch 2.0
+- [pytorch-image-models#1724](https://github.com/huggingface/pytorch-image-models/issues/1724): the dash, since torch 2.0
+- [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the message, ended by torchrun
 """
 
 import itertools

@@ -24,7 +24,7 @@ runs, there were too many processes.
 
 ## See also
 
-- [pytorch#31874](https://github.com/pytorch/pytorch/issues/31874): error code 1455 from a DataLoader
+- [pytorch#31874](https://github.com/pytorch/pytorch/issues/31874): error code 1455 after many epochs
 - [System error codes 1300-1699](https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-): 1455, ERROR_COMMITMENT_LIMIT
 - [stackoverflow.com, question 64837376](https://stackoverflow.com/questions/64837376): what CUDA's libraries have promised in each process
 """

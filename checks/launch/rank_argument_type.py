@@ -19,8 +19,8 @@ string: '0'" for a device. The number in the message looks right: it is in quota
 
 ## See also
 
-- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
-- [argparse: type](https://docs.python.org/3/library/argparse.html#type)
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `rank` and `world_size` are numbers
+- [argparse: type](https://docs.python.org/3/library/argparse.html#type): without `type=int` an argument is a string
 - [pytorch#67172](https://github.com/pytorch/pytorch/issues/67172): TCPStore, incompatible constructor arguments
 """
 

@@ -27,7 +27,7 @@ Count: the parameters of the function must be one more than the tuple has elemen
 
 ## See also
 
-- [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#torch.multiprocessing.spawn.spawn)
+- [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#torch.multiprocessing.spawn.spawn): the function is called as `fn(i, *args)`, and i is the process's number
 - [pytorch#40258](https://github.com/pytorch/pytorch/issues/40258): one argument more than was passed
 - [PointNeXt#8](https://github.com/guochengqian/PointNeXt/issues/8): 63 arguments, because a comma was missing
 """

@@ -26,7 +26,7 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 ## See also
 
 - [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications): TORCH_DISTRIBUTED_DEBUG=DETAIL compares the ranks' calls
-- [nccl#296](https://github.com/NVIDIA/nccl/issues/296): a rank with other sizes
+- [nccl#296](https://github.com/NVIDIA/nccl/issues/296): the warning, and NVIDIA's two likely reasons: other sizes, or another order
 """
 
 from collections.abc import Iterator

@@ -12,6 +12,8 @@ error Cannot allocate memory", "Call to ibv_modify_qp failed with 101 Network is
 - Status 12 after hours, or "port error": a link flaps, the peer died, or the network is congested.
 - `ibv_reg_mr` or `ibv_create_*`, "Cannot allocate memory": the limit of locked memory (`ulimit -l`) is too low.
 - `ibv_reg_mr`, "Bad address": GPU memory was handed over and nvidia-peermem is not loaded.
+- "wrong type 4 != 3": one node goes over InfiniBand and the other over TCP, since the adapters work on one of them only, or
+  NCCL_IB_DISABLE is set on one of them only.
 - Status 4, 10 or 12 with GPUDirect: PCIe access control (ACS) diverts the transfers.
 
 ## How to tell
@@ -22,7 +24,8 @@ address). `ib_write_bw -d mlx5_0 NODE` between the two nodes tests the path with
 ## See also
 
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): `ibstat` and tests of the fabric without NCCL
-- [nccl#426](https://github.com/NVIDIA/nccl/issues/426): error 12
+- [nccl#426](https://github.com/NVIDIA/nccl/issues/426): completions with error 12
+- [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): "wrong type 4 != 3", and what NVIDIA says to look at
 """
 
 from collections.abc import Iterator
@@ -79,6 +82,8 @@ check = Check(
         # perftest, UCCL, GPI-2 and MSCCL++
         r"(?P<reason>[Ff]ailed to modify (?:\w+ )?QP(?: \d+)?(?: to (?:INIT|RT[RS]))?(?:: \w[\w ]{2,60})?)",
         r"\b(?P<call>ibv_(?:modify|create)_qp|ibv_reg_mr) failed \(errno \d+\)",
+        # 3 is a socket for TCP, 4 one for InfiniBand (enum ncclSocketType in NCCL's socket.h)
+        r"socketFinalizeAccept: wrong type (?P<sockets>4 != 3|3 != 4)\b",
         r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
     ],
     follows=["interface-down", "nccl-version-mismatch"],
@@ -135,6 +140,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = f"{groups['call']} failed{': ' if reason else ''}{reason}"
     elif "hca" in groups:
         message = f"{groups['hca']} reports {reason or 'that the other side did not answer'}"
+    elif "sockets" in groups:
+        message = "one rank goes over InfiniBand and another one over TCP: the adapters do not work, or are turned off, on one node"
     elif "device" in groups:
         message = f"the kernel could not register memory with {groups['device']}"
     else:

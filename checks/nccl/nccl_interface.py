@@ -13,6 +13,7 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 - NCCL took an interface that means nothing elsewhere: docker0, virbr0, veth…, a VPN's.
 - The container has a network of its own, or only `lo`.
 - A firewall between the nodes closes the ports, which are chosen at random.
+- An address with family 0: the nodes have different versions of NCCL (`nccl-version-mismatch`).
 - "Connection refused": the other process is gone already; its own error is then the cause.
 
 ## How to tell
@@ -24,6 +25,7 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 
 - [NCCL_SOCKET_IFNAME](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname): names, prefixes, and `^` to leave some out
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): interfaces that are up and lead nowhere; ports
+- [nccl#1267](https://github.com/NVIDIA/nccl/issues/1267): family 0 between nodes with different versions of NCCL
 """
 
 from collections.abc import Iterator

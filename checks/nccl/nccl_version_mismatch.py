@@ -4,7 +4,7 @@
 
 "Mismatched NCCL version detected : rank 0 version 21903 rank 8 version 22005" (2.19.3 and 2.20.5), or "NCCL library is
 too old. This application was compiled with NCCL version 2.30.7, but is running with NCCL library version 2.27.3". NCCL
-before 2.26 does not look: it fails with "Message truncated" or "wrong type 4 != 3", or hangs.
+before 2.26 does not look: it fails with "Message truncated" or "connecting to address with family 0", or hangs.
 
 ## Why
 
@@ -23,7 +23,7 @@ On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and 
 ## See also
 
 - [nccl#1328](https://github.com/NVIDIA/nccl/issues/1328): a truncated message; NVIDIA suspects versions or settings
-- [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type 4 != 3
+- [nccl#1267](https://github.com/NVIDIA/nccl/issues/1267): the address with family 0, ended by one version on all nodes
 """
 
 import re
@@ -58,7 +58,7 @@ check = Check(
         r"XML (?P<file>Topology|Graph) has wrong version (?P<built>\d+), (?P<found>\d+) needed",
         # versions without a check of their own read each other's messages wrongly
         r"bootstrap\.(?:cc|cu):\d+(?: \(\w+\))? NCCL WARN Message truncated ?: received \d+ bytes instead of \d+",
-        r"socketFinalizeAccept: wrong (?P<field>type|magic) \w+ != \w+",
+        r"socketFinalizeAccept: wrong (?P<field>type|magic) (?!4 != 3\b|3 != 4\b)\w+ != \w+",
     ],
     fixes=[
         COMPARE,

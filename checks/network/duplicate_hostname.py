@@ -22,7 +22,7 @@ NCCL_DEBUG=INFO, lines that begin with one name and say "Bootstrap: Using" two a
 ## See also
 
 - [pytorch#85300](https://github.com/pytorch/pytorch/issues/85300): torchrun puts names in the place of addresses
-- [pytorch#150532](https://github.com/pytorch/pytorch/issues/150532): `--local-addr` instead of the node's name
+- [pytorch#150532](https://github.com/pytorch/pytorch/issues/150532): torchrun where names cannot be resolved, and what helps in each version
 """
 
 import re

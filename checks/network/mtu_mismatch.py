@@ -3,8 +3,8 @@
 ## What happens
 
 Mostly nothing is said: ranks meet, small messages pass, and the first large collective hangs until the time-out. Tools
-say "message too long, mtu=1450" or "Frag needed and DF set". Over RoCE or InfiniBand, NCCL since 2.20 may end with a
-local length error, since it no longer takes the smaller of both sides' MTU.
+say "message too long, mtu=1450" or "Frag needed and DF set". Over RoCE or InfiniBand, NCCL since 2.20 may end with
+"local access violation work queue error", since it no longer takes the smaller of both sides' MTU.
 
 ## Why
 
@@ -22,7 +22,7 @@ node than the first, sends such packets itself. Over InfiniBand compare `active_
 ## See also
 
 - [nccl#1524](https://github.com/NVIDIA/nccl/issues/1524): two servers with different MTU
-- [nccl#1957](https://github.com/NVIDIA/nccl/issues/1957): packets of 4 KB on an interface with 1500
+- [nccl#1957](https://github.com/NVIDIA/nccl/issues/1957): packets of 4 KB where the interface has 1500: NCCL hung
 """
 
 import re

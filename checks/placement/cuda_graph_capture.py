@@ -12,6 +12,7 @@ A capture records kernels and runs none. Whatever waits for a result, or prepare
 - `.item()`, `print(tensor)`, `tensor.cpu()`, `if tensor > 0`, a copy from ordinary memory of the host, `torch.cuda.synchronize()`.
 - What is set up at its first use: cuBLAS and cuDNN handles, NCCL communicators, a first `cudaMalloc` of a library. So the step must have run
   a few times before, on a stream of its own.
+- A model on another GPU than the current one: the capture begins on a stream of the current GPU.
 - Another thread that uses the GPU meanwhile, such as a DataLoader's thread that pins memory.
 
 ## How to tell
@@ -22,7 +23,7 @@ run of the step raises at every place that waits for the GPU.
 ## See also
 
 - [CUDA graphs](https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs): what a captured step must not do, and how to warm up
-- [pytorch#87794](https://github.com/pytorch/pytorch/issues/87794): a first use on another GPU inside of the capture
+- [pytorch#87794](https://github.com/pytorch/pytorch/issues/87794): warm-up and capture under `torch.cuda.device` of the model's GPU
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -52,6 +53,12 @@ check = Check(
             "torch.cuda.current_stream().wait_stream(side)",
             Kind.EDIT,
             source="https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs",
+        ),
+        Fix(
+            "Warm up and capture with the model's own GPU as the current one",
+            'with torch.cuda.device("cuda:1"):\n    graph = torch.cuda.CUDAGraph()\n    with torch.cuda.graph(graph):\n        step()',
+            Kind.EDIT,
+            source="https://github.com/pytorch/pytorch/issues/87794",
         ),
         Fix(
             "Copy from pinned memory",

@@ -21,8 +21,8 @@ but registered parameters, so its copy is empty. Parameters that are direct attr
 
 ## See also
 
-- [pytorch#36035](https://github.com/pytorch/pytorch/issues/36035): the report
-- [pytorch#44405](https://github.com/pytorch/pytorch/pull/44405): the warning
+- [pytorch#36035](https://github.com/pytorch/pytorch/issues/36035): lists and dictionaries of parameters that replicas find empty
+- [pytorch#44405](https://github.com/pytorch/pytorch/pull/44405): adds the warning
 """
 
 from collections.abc import Iterator

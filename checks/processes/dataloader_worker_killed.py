@@ -30,7 +30,7 @@ Slurm job.
 ## See also
 
 - [DataLoader: multi-process loading](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading): what runs in a worker, and its memory
-- [pytorch#13246](https://github.com/pytorch/pytorch/issues/13246): memory that grows with the workers
+- [pytorch#20433](https://github.com/pytorch/pytorch/issues/20433): workers' memory, measured with a list of strings and with one array
 """
 
 import re

@@ -28,7 +28,7 @@ LATE_12 = (12, 8)
 """From here on the wheels for CUDA 12 have no code for old GPUs, to stay small."""
 OLDEST_OF_LATE_12 = (((2, 11), (7, 5)), ((2, 8), (7, 0)))
 """Since which release, and the oldest GPU that is left in: the support matrix in PyTorch's RELEASE.md, and
-https://github.com/pytorch/pytorch/issues/160269 of Volta in 2.8."""
+https://github.com/jhj0517/Whisper-WebUI/issues/653 for 2.8, which still has Volta whatever its release notes say."""
 LINUX_2_7 = (7, 5)
 """What 2.7 for CUDA 12.8 begins with on Linux; its wheels for Windows have older ones (get_arch_list() of both)."""
 OLDEST_OF = ((13, (7, 5)), (12, (5, 0)))

@@ -52,7 +52,9 @@ def test_a_fault_that_some_trainings_meet_is_a_note():
     ("name", "version", "says"),
     [
         ("accelerate", "1.13.0", "FSDP2"),
-        ("deepspeed", "0.18.6", "slower"),
+        ("deepspeed", "0.18.5", "slower"),
+        ("deepspeed", "0.18.9", "stage 1"),
+        ("deepspeed", "0.18.11", ""),
         ("deepspeed", "0.18.4", ""),
         ("deepspeed", "0.17.5", ""),
         ("accelerate", "1.12.0", ""),

@@ -72,6 +72,9 @@ EXAMPLES = {
         "the InfiniBand adapters cannot be used: Failed to modify QP"
     ),
     "ibv_modify_qp failed (errno 19) (Ib failure: No such device)": "ibv_modify_qp failed",
+    "node0:4711:4711 [0] misc/socket.cc:441 NCCL WARN socketFinalizeAccept: wrong type 4 != 3": (
+        "one rank goes over InfiniBand and another one over TCP: the adapters do not work, or are turned off, on one node"
+    ),
 }
 NOT_THIS = [
     "node0:4711:4790 [0] transport/net_ib.cc:102 NCCL WARN NET/IB : mlx5_0:1 Got async event : port active",

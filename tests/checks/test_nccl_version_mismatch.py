@@ -32,7 +32,7 @@ EXAMPLES = {
         "the topology file is of version 2, and this NCCL needs 1"
     ),
     "node0:4711:4711 [0] bootstrap.cc:77 NCCL WARN Message truncated : received 256 bytes instead of 4": MESSAGE,
-    "node0:4711:4711 [0] misc/socket.cc:480 NCCL WARN socketFinalizeAccept: wrong type 4 != 3": MESSAGE,
+    "node0:4711:4711 [0] misc/socket.cc:480 NCCL WARN socketFinalizeAccept: wrong magic 5a3c != 7f01": MESSAGE,
 }
 NOT_THIS = [
     "NCCL version 2.19.3+cuda12.3",
