@@ -5,6 +5,15 @@ from collections import deque
 
 KEPT = 8 << 20
 """Bytes of output that are kept: the end, where the error is."""
+SILENT = 30.0
+"""Seconds without a word that are worth telling of a command that was ended from outside."""
+LONGER = 3
+"""How many times as long as ever before: what prints every ten minutes does not stand still after eleven."""
+
+
+def stands_still(silent: float, longest: float) -> bool:
+    """Return whether a command that has printed nothing for some seconds may stand still; `longest` is as before."""
+    return silent >= max(SILENT, LONGER * longest)
 
 
 class Tail:
@@ -16,6 +25,8 @@ class Tail:
         self.longest = 0.0
         """The longest time between two blocks."""
         self.silent: float | None = None
+        self.lines: int | None = None
+        """Line ends that were kept when somebody asked the command to end."""
         self.blocks: deque[bytes] = deque()
         self.size = 0
 
@@ -33,6 +44,7 @@ class Tail:
         """Note for how long nothing had come when somebody first asked the command to end."""
         if self.silent is None:
             self.silent = time.monotonic() - self.heard
+            self.lines = self.bytes().count(b"\n")
 
     def bytes(self) -> bytes:
         """Return what is kept."""

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gpudoctor.output_tail import Tail
+from gpudoctor.output_tail import Tail, stands_still
+from gpudoctor.process_family import Family
 from gpudoctor.process_memory import largest_child, oom_kills
 
 BLOCK = 64 << 10
@@ -58,6 +59,14 @@ class Ended(NamedTuple):
     """For how many seconds it had printed nothing when it was asked to end; ``None`` where nobody did."""
     longest_silence: float = 0.0
     """The longest time before that, in seconds, in which it printed nothing."""
+    lines: int | None = None
+    """Lines of its output that it had printed by then, as far as they were kept."""
+    still: bool = False
+    """Whether its ranks stood still for certain when it was asked to end."""
+    ranks: str = ""
+    """What their processes did then, as a sentence."""
+    stacks: str = ""
+    """Where they stood then, as py-spy told."""
 
 
 @dataclass
@@ -123,9 +132,12 @@ def run_command(command: list[str]) -> Ended:
         finally:
             for end in set(ends.values()):
                 os.close(end)
+        family = Family(process.pid)
+        stack.callback(family.drop)
         with _signals(process, channels, tail) as received:
-            _copy(process, channels, tail)
+            _copy(process, channels, tail, family)
             code = process.wait()
+        stood = (False, "", "") if tail.silent is None else (family.still(), family.told(), family.stacks())
     return Ended(
         128 - code if code < 0 else code,
         tail.bytes(),
@@ -138,6 +150,8 @@ def run_command(command: list[str]) -> Ended:
         largest_child(),
         tail.silent,
         tail.longest,
+        tail.lines,
+        *stood,
     )
 
 
@@ -183,11 +197,18 @@ def _resize(target: int, source: int) -> None:
         fcntl.ioctl(source, termios.TIOCSWINSZ, size)
 
 
-def _copy(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Tail) -> None:
-    """Copy the command's output until it ends, or has ended and is silent, or nobody reads it any more."""
+def _copy(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Tail, family: Family) -> None:
+    """Copy the command's output until it ends, or has ended and is silent, or nobody reads it any more.
+
+    Its processes are looked at meanwhile, until it is asked to end.
+    """
     poll, owners = _watch(channels)
     while any(channel.open for channel in channels):
         ready = poll.poll(1000 * LINGER)
+        if tail.silent is None:
+            family.look(tail.heard)
+            if stands_still(time.monotonic() - tail.heard, tail.longest):
+                family.ask()
         if not ready and process.poll() is not None:
             return
         for number, _ in ready:

@@ -37,7 +37,8 @@ FLOORS = {
     "child": "fork text",
     "process_memory": "",
     "output_tail": "",
-    "passthrough": "output_tail process_memory",
+    "process_family": "text",
+    "passthrough": "output_tail process_family process_memory",
     "interpreter": "bad_input",
     "patient_process": "child interpreter",
     "kernel_lines": "facts patterns",
@@ -50,8 +51,8 @@ FLOORS = {
     # what others wrote
     "importers.nvidia_smi": "facts",
     "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
-    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model pattern_cache "
-    "patterns redact.name_forms registry report snapshot text verdict wordings",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model "
+    "output_tail pattern_cache patterns redact.name_forms registry report snapshot text verdict wordings",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts garbage text",

@@ -1,8 +1,10 @@
 """``gpudoctor run``: the command notices nothing, and a failure is explained."""
 
+import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -303,6 +305,51 @@ print(done.returncode, "cuda-oom" in done.stderr, resource.getrusage(resource.RU
     code, found, memory = done.stdout.split()
     assert (code, found) == ("1", "True")
     assert int(memory) < 150_000  # KiB
+
+
+RANKS = """
+import os, subprocess, sys, time
+
+if "RANK" in os.environ:
+    if os.environ["RANK"] == "{gone}":
+        time.sleep(5)
+        sys.exit()
+    while True:
+        {work}
+me = [sys.executable, __file__]
+ranks = [subprocess.Popen(me, env=os.environ | dict(RANK=str(rank))) for rank in range(2)]
+print("ready", flush=True)
+for rank in ranks:
+    rank.wait()
+"""
+
+
+def stood(tmp_path, monkeypatch, gone, work):
+    """Run two ranks, end the command when it was silent for some time, and return how it ended."""
+    monkeypatch.setattr("gpudoctor.process_family.EVERY", 0.5)
+    script = tmp_path / "launch.py"
+    script.write_text(RANKS.format(gone=gone, work=work))
+    end = f"import os, time; time.sleep(11); os.kill({os.getpid()}, {int(signal.SIGTERM)})"
+    with subprocess.Popen([sys.executable, "-c", end]):
+        ended = run_command([sys.executable, str(script)])
+    for pid in re.findall(r"pid (\d+)", ended.ranks):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+    return re.sub(r" \(pid \d+\)", "", ended.ranks), ended.still, ended.lines
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_rank_that_is_gone_while_others_wait_is_named(tmp_path, monkeypatch):
+    said, still, lines = stood(tmp_path, monkeypatch, 1, "time.sleep(1)")
+    assert re.fullmatch(r"rank 1 had been gone for [2-7] s, rank 0 waited", said)
+    assert (still, lines) == (True, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_rank_that_computes_does_not_stand_still(tmp_path, monkeypatch):
+    said, still, _ = stood(tmp_path, monkeypatch, -1, "os.environ['RANK'] == '1' or time.sleep(1)")
+    assert re.fullmatch(r"rank 0 waited, rank 1 (?:computed|used \d+% of a processor)", said)
+    assert not still
 
 
 def test_the_tail_keeps_the_end_and_no_more():

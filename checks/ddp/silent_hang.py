@@ -119,7 +119,7 @@ ONLY_ENDS = {
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note, where a log only ends in NCCL's setup or before the first step, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait, or where a command that was ended had long been silent",
+    otherwise="a note, where a log only ends in NCCL's setup or before the first step, or where a rank finds beforehand that py-spy could not look at a process that hangs; a warning, where a log only ends as the ranks wait, or where a command that was ended had long been silent and it is not known whether its ranks computed",
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
@@ -160,7 +160,7 @@ check = Check(
         Symptom(
             r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=rf"{WAITED}|{PRESSED}", unless=STEPS
         ),
-        r"(?P<silent>had printed nothing for [\d,]+ s when it was ended)",  # gpudoctor run
+        r"(?P<silent>had printed nothing for [\d,]+ s when it was ended)(?:, and its ranks (?P<still>stood still))?(?:: (?P<who>.+))?",  # gpudoctor run
         # somebody who asks for help says so
         Symptom(HANGS, asked=True),
         Symptom(
@@ -186,7 +186,7 @@ check = Check(
     fixes=[
         Fix(
             "See where every process of the training is, on each node, and again a minute later",
-            "for pid in $(pgrep -f train.py); do py-spy dump --pid $pid; done",
+            "for pid in $(pgrep -f '[t]rain.py|spawn_main'); do py-spy dump --pid $pid; done",
         ),
         FAULTHANDLER,
         Fix(
@@ -255,10 +255,16 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Set the processes side by side: who waits, and who stands elsewhere; without them, say where it stopped."""
     told = next((SAID[name] for name in SAID if name in sighting.groups), "")
     told = told.replace("<silent>", sighting.groups.get("silent", ""))
+    if "still" in sighting.groups:
+        told = told.replace("it may have stood still", "its ranks stood still")
+    if "who" in sighting.groups:
+        told += f", {sighting.groups['who']}"
     if "said" in sighting.groups and not somebody(sighting):
         return
     if told or not HEAD.search(sighting.around):
         severity = next((ONLY_ENDS[name] for name in ONLY_ENDS if name in sighting.groups), Severity.ERROR)
+        if "still" in sighting.groups:
+            severity = Severity.ERROR
         yield check.found(told or "somebody says that it stands still, and no error shows", severity=severity)
         return
     stands = list(standing(sighting.around.splitlines()))

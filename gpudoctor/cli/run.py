@@ -44,7 +44,8 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
     """Run a command untouched, and explain on standard error what went wrong if it fails.
 
     Its output, exit code and signals are its own; the last 8 MiB of what it prints are kept in memory. When the
-    reader of its output goes away (| head), it gets SIGPIPE as it would without gpudoctor.
+    reader of its output goes away (| head), it gets SIGPIPE as it would without gpudoctor. Where it stood still
+    until it was ended, the report says which ranks waited and which had gone, and where they stood if py-spy is there.
 
     \b
     gpudoctor run -- torchrun --nproc-per-node=gpu train.py
@@ -84,6 +85,10 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
         largest_bytes=ended.largest_bytes,
         silent=None if ended.silent is None else round(ended.silent, 3),
         longest_silence=round(ended.longest_silence, 3),
+        lines=ended.lines,
+        still=ended.still,
+        ranks=ended.ranks,
+        stacks=ended.stacks,
     )
     output_text = ended.output.decode("utf-8", "replace")
     report = explain_run(run, output_text, registry, scripts_of(arguments))

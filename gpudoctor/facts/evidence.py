@@ -89,6 +89,14 @@ class Run(Struct, frozen=True, kw_only=True):
     """For how many seconds it had printed nothing when it was asked to end; ``None`` where nobody did."""
     longest_silence: float = 0.0
     """The longest time before that, in seconds, in which it printed nothing."""
+    lines: int | None = None
+    """Lines of its output that it had printed when it was asked to end, of those that are kept."""
+    still: bool = False
+    """Whether its ranks stood still for certain when it was asked to end: none computed, or one had gone."""
+    ranks: str = ""
+    """What their processes did then, as a sentence."""
+    stacks: str = ""
+    """Where they stood then, as py-spy told; empty where it is not installed, or might not look."""
 
 
 class Silence(Struct, frozen=True, kw_only=True):

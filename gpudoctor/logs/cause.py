@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gpudoctor.facts import Run
 from gpudoctor.logs.fault_handler import crashed_at
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
+from gpudoctor.logs.killed import EXIT_STATUS, PY_SPY
 from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
@@ -22,6 +23,8 @@ WARNED = late_pattern(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
 ABORTED = ("-6", "134", "SIGABRT")
 """How exit codes and signals say that a process ended itself: C++'s ``terminate``, or a watchdog."""
+OWN = (EXIT_STATUS, PY_SPY)
+"""Where what is known of a command from elsewhere than its output stands."""
 
 
 def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Judgement:
@@ -104,9 +107,29 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
         return replace(judgement, cause=note, remarks=remarks)
     if run.interrupted and cause is not None and cause is note:
         return replace(judgement, cause=None, own=None, remarks=[cause, *judgement.remarks])
+    if run.still:
+        return _stood_still(judgement, run)
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
+
+
+def _stood_still(judgement: Judgement, run: Run) -> Judgement:
+    """Return the judgement of a command whose ranks stood still until it was asked to end.
+
+    What it printed from then on tells of that end, and not of why it stood still.
+    """
+    cause = judgement.cause
+    stood = next((e for e in judgement.consequences if any(x.line.name in OWN for x in e.seen)), None)
+    raised = judgement.raised
+    at = cause.seen[0].line if cause is not None else raised.line if raised is not None else None
+    if stood is None or at is None or run.lines is None or at.number <= run.lines:
+        return judgement
+    others = [] if cause is None else [cause]
+    others += [event for event in judgement.consequences if event is not stood]
+    # Where they stood says more than that they did.
+    stood = replace(stood, seen=sorted(stood.seen, key=lambda seen: seen.line.name != PY_SPY))
+    return replace(judgement, cause=stood, own=None, raised=None, consequences=others, doubt="")
 
 
 def _left_by(note: Event, lost: Event, log: "_Log") -> bool:

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 
 from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.output_tail import stands_still
 from gpudoctor.patterns import late_pattern
 from gpudoctor.text import byte_size
 from gpudoctor.wordings import TIME_LIMIT_OVER
 
-SILENT = 30.0
-"""Seconds without a word that are worth telling of a command that was ended from outside."""
-LONGER = 3
-"""How many times as long as ever before: what prints every ten minutes does not stand still after eleven."""
+EXIT_STATUS, PY_SPY = "exit status", "py-spy"
+"""What is known of the command from elsewhere than its output, as if these were logs of their own."""
 LAST = 12
 """Lines at the end in which a shell says how the command ended."""
 LIMIT = late_pattern(TIME_LIMIT_OVER)
@@ -26,9 +25,11 @@ def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
     None, too, where a shell said last of all that a time limit's own signal did, or where somebody killed it.
     """
     number = run.exit_code - 128
-    if run.silent is not None and run.silent >= max(SILENT, LONGER * run.longest_silence):
+    if run.silent is not None and stands_still(run.silent, run.longest_silence):
         said = f"{run.name} had printed nothing for {run.silent:,.0f} s when it was ended"
-        return read_lines([(0, said)], "exit status")
+        said += f"{', and its ranks stood still' if run.still else ''}{f': {run.ranks}' if run.ranks else ''}"
+        stood = read_lines(list(enumerate(run.stacks.splitlines(), 1)), PY_SPY)
+        return stood + read_lines([(0, said)], EXIT_STATUS)
     if run.interrupted or number not in set(signal.Signals) or killed_by_somebody(run):
         return []
     if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):
@@ -36,7 +37,7 @@ def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
     said = f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>."
     if run.killed and run.oom_kills:
         said = f"{run.name} was killed by the OOM killer: the kernel's count rose by {run.oom_kills} while it ran"
-    return read_lines([(0, said)], "exit status")
+    return read_lines([(0, said)], EXIT_STATUS)
 
 
 def killed_by_somebody(run: Run) -> bool:

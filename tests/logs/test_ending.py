@@ -192,6 +192,48 @@ def test_a_command_that_was_ended_after_a_long_silence_may_have_stood_still(sile
     assert report.worst() is (Severity.WARNING if told else None)
 
 
+SHUT = (
+    "W0101 10:00:00.1 7 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers\n"
+    "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 15\n"
+)
+STOOD = {
+    "name": "torchrun",
+    "exit_code": 1,
+    "seconds": 90.0,
+    "interrupted": True,
+    "silent": 60.0,
+    "longest_silence": 2.0,
+}
+
+
+def test_what_a_command_says_of_its_end_is_not_why_it_stood_still_before():
+    lines = TRAINED.count("\n")
+    run = Run(
+        **STOOD, lines=lines, still=True, ranks="rank 1 (pid 8) had been gone for 50 s, rank 0 (pid 7) waited"
+    )
+    report = explain_run(run, TRAINED + SHUT)
+    assert [(f.id, f.severity) for f in report.findings[:1]] == [("silent-hang", Severity.ERROR)]
+    assert "its ranks stood still, rank 1 (pid 8) had been gone for 50 s" in report.findings[0].message
+    assert "scheduler-ended-job" in [f.id for f in report.findings[1:]]
+    # One that computed may only have had nothing to say; and what had failed before is the reason.
+    assert explain_run(replace(run, still=False), TRAINED + SHUT).findings[0].id == "scheduler-ended-job"
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    report = explain_run(replace(run, lines=lines + 1), TRAINED + oom + SHUT)
+    assert report.findings[0].id == "cuda-oom"
+
+
+def test_stacks_that_were_taken_of_the_ranks_say_where_they_stood():
+    stacks = (
+        "rank 0 stands here (most recent call first):\n    all_reduce (torch/distributed/distributed_c10d.py:2933)\n"
+        "    <module> (fit.py:30)\n\nrank 1 stands here (most recent call first):\n    read (shards.py:12)\n"
+        "    <module> (fit.py:28)\n"
+    )
+    run = Run(**STOOD, lines=TRAINED.count("\n"), still=True, ranks="rank 0 (pid 7) waited", stacks=stacks)
+    finding = explain_run(run, TRAINED + SHUT).findings[0]
+    assert finding.id == "silent-hang"
+    assert "rank 0 waits in all_reduce (fit.py:30), rank 1 stands in read (fit.py:28)" in finding.message
+
+
 def test_a_command_that_somebody_interrupted_has_not_failed():
     report = explain_run(Run(name="python", exit_code=130, seconds=2.0, interrupted=True), TRAINED)
     assert report.findings == []
