@@ -25,7 +25,7 @@ a class of the script that was started. Loading imports it from there again:
 
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): why a state_dict
 - [torch issue 18325](https://github.com/pytorch/pytorch/issues/18325): No module named 'models'
-- [yolov5#6948](https://github.com/ultralytics/yolov5/issues/6948): recompute_scale_factor
+- [yolov5#6948](https://github.com/ultralytics/yolov5/issues/6948): recompute_scale_factor, and how to give it to the objects
 """
 
 from collections.abc import Iterator
@@ -45,6 +45,12 @@ LATER = Fix(
     "loads: save the weights alone, which need no class",
     'model = torch.load("FILE", map_location="cpu", weights_only=False)\ntorch.save(model.state_dict(), "weights.pt")',
     Kind.EDIT,
+)
+UPSAMPLE = Fix(
+    "Give the objects the attribute",
+    "for module in model.modules():\n    if isinstance(module, torch.nn.Upsample):\n        module.recompute_scale_factor = None",
+    Kind.EDIT,
+    source="https://github.com/ultralytics/yolov5/issues/6948",
 )
 ALIAS = Fix(
     "Or tell Python under which name it is to be found now",
@@ -100,7 +106,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         version = Fix(
             "Load it with the version of torch that it was saved with, once, and save the weights alone"
         )
-        yield check.found(said, fixes=[version, LATER])
+        attribute = (
+            [UPSAMPLE] if (seen["type"], seen["attribute"]) == ("Upsample", "recompute_scale_factor") else []
+        )
+        yield check.found(said, fixes=[*attribute, version, LATER])
     elif seen.get("module") in ("__main__", "__mp_main__"):
         said = f"the file asks for {seen['name']} of the script that was started, and this script has none"
         name = seen["name"].partition(".")[0]

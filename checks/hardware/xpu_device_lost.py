@@ -25,6 +25,7 @@ what they exchange.
 
 - [torch-xpu-ops#5164](https://github.com/intel/torch-xpu-ops/issues/5164): in the first steps of a training on two GPUs, with the kernel's lines
 - [compute-runtime#944](https://github.com/intel/compute-runtime/issues/944): the same under sustained load, with the kernel's lines
+- [compute-runtime#966](https://github.com/intel/compute-runtime/issues/966): resets of an Arc Pro B70 that release 26.35 of the runtime ended
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -46,6 +47,12 @@ check = Check(
             "See what the driver says of the reset; without root, ask the administrators for these lines",
             "sudo dmesg -T | grep -iE 'xe |i915|drm'",
             Kind.ADMIN,
+        ),
+        Fix(
+            "Install the newest compute runtime: 26.35 ended such resets of Arc Pro B70 cards for some",
+            "sudo apt install libze-intel-gpu1 intel-opencl-icd",
+            Kind.ADMIN,
+            source="https://github.com/intel/compute-runtime/issues/966",
         ),
     ],
     no_reproduction="needs an Intel GPU that fails",

@@ -10,6 +10,7 @@ transport/p2p.cc. On other machines the first collective hangs after "via P2P/IP
 - Consumer cards (RTX 40, RTX 50) have no peer access; some drivers said that they had.
 - The IOMMU, PCIe access control (ACS) or a virtual machine is between two GPUs that are not linked by NVLink.
 - The ranks of one machine run in different containers, which cannot pass memory handles to each other.
+- In transport/shm.cc: NCCL shares host memory by CUDA's own calls, and those ask for peer access too, on some drivers.
 - "P2P is disabled between NVLINK connected GPUs": a link that should be up is not (`nvlink-down`).
 
 ## How to tell
@@ -22,14 +23,21 @@ NCCL_P2P_DISABLE=1, this is it.
 
 - [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): `nvidia-smi topo -p2p`, ACS, virtual machines
 - [nccl#1647](https://github.com/NVIDIA/nccl/issues/1647): ranks in different containers
+- [nccl#1838](https://github.com/NVIDIA/nccl/issues/1838): error 217 in transport/shm.cc, on L4 cards
 """
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, listed
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, listed
 from gpudoctor.facts import Gpu, Gpus, Pci
 
 WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
+BY_FILES = Fix(
+    "Have all ranks share host memory through /dev/shm, which must have room (`df -h /dev/shm`), and not by CUDA's own calls",
+    "export NCCL_CUMEM_HOST_ENABLE=0",
+    Kind.MITIGATION,
+    source="https://github.com/NVIDIA/nccl/issues/1838",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -49,7 +57,6 @@ check = Check(
         r"doesn't support faster communication broadband via P2P or IB",  # accelerate, for RTX 3090 and 4000
         r"failed to enable peer access from (?!.{0,200}(?:TOO_MANY_PEERS|peer mapping))",  # TensorFlow
     ],
-    message="GPUs of this machine cannot reach each other's memory[: <reason>]",
     follows=["nvlink-down", "gpu-fell-off-bus", "gpu-ecc-error"],
     fixes=[
         Fix(
@@ -90,6 +97,20 @@ REASONS = {
     "DR": "it was turned off by a setting of the driver (registry key)",
     "NS": "it is not supported",
 }
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Tell the way through host memory, which peer copies have no part in, from these."""
+    reason = sighting.groups.get("reason")
+    if "transport/shm." in sighting.line:
+        yield check.found(
+            f"the ranks of this machine cannot share host memory by CUDA's own calls: {reason}",
+            fixes=[BY_FILES],
+        )
+    else:
+        said = "GPUs of this machine cannot reach each other's memory"
+        yield check.found(f"{said}: {reason}" if reason else said)
 
 
 @check.environment

@@ -35,6 +35,9 @@ EXAMPLES = {
     'NotImplementedError: Using RTX 4000 series doesn\'t support faster communication broadband via P2P or IB. Please set `NCCL_P2P_DISABLE="1"`': (
         "GPUs of this machine cannot reach each other's memory"
     ),
+    "[2026-09-01 08:30:11] node0:774:854 [0] transport/shm.cc:590 NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'": (
+        "the ranks of this machine cannot share host memory by CUDA's own calls: peer access is not supported between these two devices"
+    ),
     "failed to enable peer access from 0x7f10 to 0x7f20: CUDA_ERROR_UNKNOWN": (
         "GPUs of this machine cannot reach each other's memory"
     ),
