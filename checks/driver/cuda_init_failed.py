@@ -141,7 +141,7 @@ WITHOUT_DRIVER = (3, NO_DEVICE, 999)
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where no code of CUDA's is told",
+    otherwise="a warning where no code of CUDA's is told, and where TensorFlow or JAX says so: they go on without GPUs",
     symptoms=[
         r"unknown error ?- ?this may be due to an incorrectly set ?up environment",
         r"CUDA driver initialization failed, you might not have a CUDA gpu",
@@ -221,7 +221,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif code in ("805", "806", "807") or "MPS" in text:
         fixes = [MPS, REBOOT]
     words = f"CUDA could not start{f' ({said})' if said else ''}: no GPU can be used in this process"
-    yield check.found(words, fixes=fixes)
+    goes_on = sighting.line.startswith(
+        "failed call to cuInit"
+    )  # TensorFlow's and XLA's words; neither raises anything
+    yield check.found(words, severity=Severity.WARNING if goes_on else None, fixes=fixes)
 
 
 @check.environment

@@ -9,6 +9,7 @@ from gpudoctor.logs.chains import PASSED
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.line_kinds import (
     COMPLAINT,
+    CONTEXT,
     ENOUGH,
     FINISHED,
     GAVE_UP,
@@ -217,8 +218,12 @@ class Aftermath(Output):
         if raised.of_thread:
             return True
         texts = self.texts[line.name, line.who]
-        before = bisect_left(texts, raised.first, key=lambda row: row[0])
-        return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
+        at = bisect_left(texts, raised.first, key=lambda row: row[0])
+        # Where it debugs, asyncio says of what called the task, too: a stack below a word of its own.
+        most = max(0, at - MANY)
+        while at > most and (self.lines[texts[at - 1][0]].indent or CONTEXT.match(texts[at - 1][1])):
+            at -= 1
+        return any(THREAD.match(text) for _, text in texts[max(0, at - 2) : at])
 
     @functools.cached_property
     def _last_result(self) -> int:

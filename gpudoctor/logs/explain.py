@@ -19,6 +19,7 @@ from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.middle import middle
 from gpudoctor.logs.names import named
+from gpudoctor.logs.own_handlers import with_handlers
 from gpudoctor.logs.own_source import beside_source
 from gpudoctor.logs.own_variables import beside_variables
 from gpudoctor.logs.raised import own_lines
@@ -67,7 +68,7 @@ def explain(
         find.release()
         if not total:
             raise BadInput(f"{', '.join(paths)}: nothing to read, the log is empty")
-    report = explain_lines(lines, registry, total=total)
+    report = explain_lines(lines, registry, total=total, scripts=source)
     report = beside_source(report, registry) if source else report
     return report if facts is None else _beside(report, facts, registry)
 
@@ -95,15 +96,18 @@ def explain_lines(
     total: int | None = None,
     source: Source = Source.LOG,
     run: Run | None = None,
+    scripts: bool = False,
 ) -> Report:
     """Return the report on a log's lines.
 
-    `total` is how many the whole log has, where these are not all of them; `run` is the command that printed them.
+    `total` is how many the whole log has, where these are not all of them; `run` is the command that printed them. With
+    `scripts`, those that lie here are asked what they catch.
     """
     find = registry_finder(registry)
     quoted = quoted_source(lines)
     seen, failed = seen_in(lines, find, registry.get, quoted)
     raised = exceptions(lines, quoted)
+    raised = with_handlers(raised) if scripts else raised
     if not seen and not raised and len(lines) <= RETYPED:
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     if run is not None:
@@ -142,7 +146,7 @@ def explain_run(
     """
     registry = Registry.of(checks)
     lines = read_text(output, f"output of {run.name}")
-    report = explain_lines(lines + ended_by(run, lines), registry, total=len(lines), run=run)
+    report = explain_lines(lines + ended_by(run, lines), registry, total=len(lines), run=run, scripts=True)
     report = beside_source(report, registry, scripts)
     # A launcher gives its ranks variables of its own.
     direct = run.name.startswith("python") and launched(lines).launcher is None

@@ -1,5 +1,6 @@
 """What tells that a program caught a failure: its own words, a launcher's silence, what it printed next."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
@@ -20,6 +21,7 @@ from gpudoctor.logs.line_kinds import (
     REPR,
     SETTLED,
     TESTED,
+    TYPED,
     is_last_step,
     is_result,
     reports_failure,
@@ -43,6 +45,10 @@ INFORMED = late_pattern(
 """The level of a logger's line of something that is no error to the program."""
 CONTROL = late_pattern(r"(?!\w*(?:Error|Failed|Failure)$)\w*(?:Stop|Prun|Graceful|Finish|Complet|Reach)\w*$")
 """The name of an exception with which a program ends a loop that has done its work."""
+
+
+OWN_WORDS = late_pattern(r"(?=[a-z(\[])(?:[\w()\[\]#/-]{1,40} ){1,6}[\w()\[\]#/-]{1,40}: (?=[A-Z])")
+"""A few words of a program in front of a message; a tool's name, in front of its own, is one word."""
 
 
 class Handling(Restarts):
@@ -217,7 +223,7 @@ class Handling(Restarts):
         raised = self.around(line, place)
         if raised is not None and raised.frames:
             return self._only_logged(raised)
-        object_ = REPR.search(line.text, 0, 400) if raised is None else None
+        object_ = _named(line.text[:400]) if raised is None else None
         said = raised.told if raised is not None else line.text[: object_.start()] if object_ else ""
         if not said or (raised is not None and raised.wrapper) or self.marked(line):
             return False
@@ -229,6 +235,31 @@ class Handling(Restarts):
             return False
         told = {one.place for one in self.raised}
         return any(p not in told and self._ordinary(p) for p in range(len(self.lines)))
+
+    def _perhaps_told(self, line: Line, place: int) -> bool:
+        """Return whether a program says in its own words, behind its results, what an exception's message says.
+
+        Python itself writes the type in front of it.
+        """
+        said = OWN_WORDS.match(line.text)
+        if said is None or self.around(line, place) is not None or self.marked(line) or self.reported >= 0:
+            return False
+        if self.gave_in or LEFT.search(said[0]) or FAILURE.search(said[0]):
+            return False
+        above = self.results[line.name, line.who]
+        return any(
+            p < place and is_result(self.lines[p].text[:400], beyond_doubt=True) for p in above[-MANY:]
+        )
+
+    def _caught_each_time(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception from the same line often, and this was the last of them."""
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or raised.wrapper or self.marked(line):
+            return False
+        if self.gave_in or self._told_below(place) or self._gave_up(line, place) or self._said_below(raised):
+            return False
+        spans = self.spans[line.name, line.who][-MANY:]
+        return len(same_begin(raised, spans)) + 1 >= ENOUGH
 
     def _only_logged(self, raised: Raised) -> bool:
         """Return whether a logger wrote a traceback last of all, its line tells of no failure, and results stand above.
@@ -302,3 +333,8 @@ class Handling(Restarts):
     def _adjoin(self, one: Raised, other: Raised) -> bool:
         """Return whether no line of their program's own stands between two exceptions."""
         return other.chained or not any(map(self._ordinary, range(one.last + 1, other.first)))
+
+
+def _named(text: str) -> re.Match[str] | None:
+    """Return where a program wrote an exception: as Python writes the object, or its type and message."""
+    return REPR.search(text) or TYPED.search(text)

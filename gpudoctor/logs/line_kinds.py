@@ -31,6 +31,8 @@ SETTLED = late_pattern(
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
     r"(?:[Aa]s|where|when) (?:expected|planned|intended|designed)\b|\b[Aa]s (?:it|they) should\b|"
+    r"\b[Ee]arly[- ]stop(?:ping|ped)?\b(?= (?:triggered|reached|after|at (?:epoch|step)|"
+    r"criteri\w+ (?:is |was )?(?:met|reached)))|"
     r"\b[Cc]ount(?:s|ed|ing)? as\b|\b(?:errors?|failures?) (?:are |is )?(?:allowed|permitted)\b|"
     r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b(?! {1,}[\w/]+ ?[:=])|"
     r"[(\[](?:expected|ignored|tolerated|harmless|\w+ by us|on purpose)[)\]]|"
@@ -58,10 +60,14 @@ REPR = late_pattern(
     r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))|<class '(?:\w+\.){0,8}[A-Z]\w{2,60}(?:Error|Exception)'>"
 )
 """An exception, or its class, as Python writes the object: a program that caught it prints it so."""
+CONTEXT = late_pattern(r"^(?:source_traceback|handle|future|task|protocol|transport|socket|fut|loop): ")
+"""What asyncio writes below its word of an exception that nobody asked for, and above the traceback."""
+TYPED = late_pattern(r"(?<=[:|\]-] )(?:[a-z_]\w*\.)*[A-Z]\w{2,60}(?:Error|Exception) (?=[A-Z\[(<'\"])")
+"""An exception's type, and its message behind a blank: a program that caught it prints both so."""
 THREAD = late_pattern(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr|"
     # asyncio, where nobody asks for what a task raised
-    r"^(?:Task|Future) exception was never retrieved"
+    r"^(?:Task|Future) exception was never retrieved|^Exception in callback "
 )
 """What Python prints over the traceback of a thread, or of a task of asyncio: the process goes on."""
 FINISHED = late_pattern(

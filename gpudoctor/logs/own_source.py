@@ -79,15 +79,23 @@ def _small_file(path: str) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= BYTES_MOST
 
 
-def _as_quoted(path: str, quoted: list[SourceLine]) -> bool:
-    texts = [line for line in quoted if line.text]
-    if not texts or not _small_file(path):
-        return False
+def source_of(path: str) -> str | None:
+    """Return the text of a file that a log names, where it lies here and is no larger than a script."""
+    if not _small_file(path):
+        return None
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            source = file.read(BYTES_MOST).split("\n")
+            return file.read(BYTES_MOST)
     except (OSError, ValueError):
+        return None
+
+
+def _as_quoted(path: str, quoted: list[SourceLine]) -> bool:
+    texts = [line for line in quoted if line.text]
+    text = source_of(path) if texts else None
+    if text is None:
         return False
+    source = text.split("\n")
     return all(
         line.line <= len(source) and source[line.line - 1].strip() == line.text.strip() for line in texts
     )

@@ -74,6 +74,8 @@ class Raised(Struct):
     """The first line of its traceback is here, so that its first frame is the outermost."""
     pointed: bool = False
     """It is written as loguru or rich's handler of a logger writes it: Python has not printed it."""
+    kept_from: bool = False
+    """The script lies here, and its source shows that it catches this and goes on."""
 
     @property
     def wrapper(self) -> bool:
@@ -85,7 +87,12 @@ class Raised(Struct):
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
         if not (self.headed and self.frames):
             return False
-        return (self.frames[0].function or "<module>") not in OUTERMOST or self.tried or self.pointed
+        return (
+            (self.frames[0].function or "<module>") not in OUTERMOST
+            or self.tried
+            or self.pointed
+            or self.kept_from
+        )
 
     @property
     def tried(self) -> bool:

@@ -217,7 +217,11 @@ def _filled(check: Check, sighting: Sighting) -> Finding:
 def _sighting(
     check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int, width: int
 ) -> Sighting | None:
-    match = _compiled(symptom.pattern, flags).search(line.full.rstrip())
+    pattern = _compiled(symptom.pattern, flags)
+    match = pattern.search(line.full.rstrip())
+    if match is None and "^" in symptom.pattern.replace("^(?!", ""):
+        # A launcher's or a logger's prefix stands in front; of what may not stand there, the whole line tells.
+        match = pattern.search(line.text)
     if match is None:
         return None
     groups = {name: value for name, value in match.groupdict().items() if value is not None}

@@ -45,6 +45,10 @@ WARNED = late_pattern(r"\[W\d{4} ")
 """In front of a warning of torch's C++."""
 
 
+PYTHON_WARNED = late_pattern(r"\.py:\d+: \w*Warning: ")
+"""How Python prints a warning (warnings.formatwarning)."""
+
+
 class Timeline(Telling):
     """What is asked of a log again and again: the time of a line, what its process printed before and after it."""
 
@@ -77,6 +81,8 @@ class Timeline(Telling):
             return True
         if self._ended_rank(line, place) or self.task_ended(line, place):
             return False
+        if self._kept_from(line, place):
+            return True
         if self.in_thread(line, place) and self._fell(place):
             return False
         places = self.progress[line.name, line.who]
@@ -93,6 +99,13 @@ class Timeline(Telling):
         went_on = self._went_on(line, place) and not self._over_and_over(line, place)
         went_on = went_on or self._came_before(line, place) or self._as_another_rank(line, place)
         return handled or went_on or self._is_help(line, place)
+
+    def _kept_from(self, line: Line, place: int) -> bool:
+        """Return whether the script that lies here catches an exception and goes on: it was no end of anything."""
+        raised = self.around(line, place)
+        if raised is None or self.marked(line) or self._gave_up(line, place):
+            return False
+        return self.last_of_chain(raised).kept_from
 
     def _never_ran(self, line: Line, place: int) -> bool:
         """Return whether a program refused its command line, and no training follows: a job script may say "done"."""
@@ -203,13 +216,23 @@ class Timeline(Telling):
         told = self._told_below(place) or self._fell(place) or self._starved(line, place)
         if self.in_thread(line, place) and not told:
             return "It ended a thread or a task, and not the process."
+        if not (told or self.asked) and self._python_warned(line, place):
+            return "Python only warned of it, and the program went on."
+        if not (told or self.asked) and self._caught_each_time(line, place):
+            return "It was caught, as before, where the program had gone on: it may have been got over."
         if not told and self._behind_the_end(line, place):
             return "It was caught, it seems, and the work was done by then: it may have been got over."
-        if not told and self._only_told(line, place) and not (self.asked and not self._results_below(place)):
+        only_told = self._only_told(line, place) or self._perhaps_told(line, place)
+        if not told and only_told and not (self.asked and not self._results_below(place)):
             return (
                 "It was caught, and nothing shows that the program ended with it: it may have been got over."
             )
         return ""
+
+    def _python_warned(self, line: Line, place: int) -> bool:
+        """Return whether a line is a warning of Python's, with its place in front: one that is raised has none."""
+        raised = self.around(line, place)
+        return PYTHON_WARNED.search(line.full, 0, 400) is not None and (raised is None or bool(raised.told))
 
     def _starved(self, line: Line, place: int) -> bool:
         """Return whether a data loader's thread died and the log ends there, in the middle: no batch came any more."""

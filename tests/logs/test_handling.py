@@ -5,6 +5,7 @@ import pytest
 from gpudoctor import explain
 from gpudoctor.model import Severity
 
+NO_DRIVER = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU"
 STARTED = (
     "W1123 00:49:54.441000 31246 torch/distributed/run.py:982] Setting OMP_NUM_THREADS environment variable for each"
     " process to be 1 in default\n"
@@ -359,3 +360,64 @@ def test_what_is_raised_as_it_should_be_is_no_failure():
     said = "[1] second init: raised ValueError as it should: trying to initialize the default process group twice!\n"
     assert worst(said + "[1] 3/3 provoked\n") in (None, Severity.NOTE)
     assert worst(said.replace("raised ValueError as it should", "ValueError")) is Severity.ERROR
+
+
+DEBUGGED = (
+    "Task exception was never retrieved\n"
+    "future: <Task finished name='Task-4' coro=<send() done> exception=OSError('gone') created at tasks.py:19>\n"
+    "source_traceback: Object created at (most recent call last):\n"
+    '  File "/home/me/loop.py", line 30, in <module>\n    asyncio.run(main())\n'
+    '  File "/home/me/loop.py", line 12, in main\n    asyncio.create_task(send())\n'
+)
+
+
+def test_a_task_of_asyncio_ends_alone_where_asyncio_debugs_too():
+    one = traceback(function="send")
+    assert worst(f"{DEBUGGED}{one}") is None
+    assert worst("Exception in callback send()\nhandle: <Handle send()>\n" + one) is Severity.WARNING
+    assert worst(one) is Severity.ERROR
+
+
+def test_a_warning_of_python_s_alone_ended_nothing():
+    said = "{}UserWarning: CUDA initialization: Found no NVIDIA driver on your system."
+    assert worst(said.format("/home/me/t.py:6: ") + "\n  x = probe()\n") is Severity.WARNING
+    raised = f'Traceback (most recent call last):\n  File "/home/me/t.py", line 6, in <module>\n    x = probe()\n{said.format("")}\n'
+    assert worst(raised) is Severity.ERROR
+
+
+def test_a_training_that_stops_early_as_it_should_has_not_failed():
+    assert worst("epoch 7 loss 0.4\nERROR early stopping triggered: loss did not improve\n") is None
+    raised = traceback().replace(
+        "KeyError: 'fr'", "RuntimeError: Early stopping looks at val_f1, which is not logged"
+    )
+    assert worst("epoch 7 loss 0.4\n" + raised) is Severity.ERROR
+
+
+def test_what_a_handler_printed_from_the_same_line_again_and_again_may_be_over():
+    one = traceback(function="draw")
+    assert worst(one * 4) is Severity.WARNING
+    assert worst(one * 2) is Severity.ERROR
+    assert worst(one * 4 + "giving up\n") is Severity.ERROR
+    assert worst(one * 4 + traceback()) is Severity.ERROR
+
+
+GONE = "Default process group has not been initialized, please make sure to call init_process_group."
+
+
+def test_a_message_in_a_program_s_own_words_below_its_results_may_be_over():
+    assert worst(f"epoch 0 loss 0.1\nlast look round: {GONE}\n") is Severity.WARNING
+    assert worst(f"epoch 0 loss 0.1\nerror at the end: {GONE}\n") is Severity.ERROR
+    assert worst(f"epoch 0 loss 0.1\nValueError: {GONE}\n") is Severity.ERROR
+    assert worst(f"last look round: {GONE}\n") is Severity.ERROR
+
+
+def test_type_and_message_behind_a_program_s_words_had_been_caught():
+    assert worst(f"built the net\nprobe of gpu: RuntimeError {NO_DRIVER}\n") is Severity.WARNING
+    assert worst(f"built the net\nRuntimeError {NO_DRIVER}\n") is Severity.ERROR
+    assert worst(f"built the net\nthe run crashed: RuntimeError {NO_DRIVER}\n") is Severity.ERROR
+
+
+def test_a_word_that_begins_a_line_is_known_behind_the_time_of_a_cluster_s_log():
+    rows = traceback().replace("KeyError: 'fr'", "KeyboardInterrupt").splitlines()
+    stamped = "".join(f"2026-11-02T08:00:0{n}.5Z {row}\n" for n, row in enumerate(rows))
+    assert explain(stamped).findings[0].id == "interrupted"
