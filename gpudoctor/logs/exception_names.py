@@ -21,7 +21,8 @@ NAMED = late_pattern(
     r"\w{0,60}(?:StopIteration|KeyboardInterrupt|SystemExit))(?:\(\w{1,60}\))?|"
     # at a line's beginning alone, for elsewhere these are words of a sentence: the plain one, and what a module of
     # exceptions holds, as torch._dynamo.exc.Unsupported
-    r"(?<!.)(?:Exception|(?:[a-z_]\w{0,60}\.){1,6}(?:exc|exceptions?|errors?)\.[A-Z]\w{0,60})) {0,8}: (?P<message>\S.*)$"
+    r"(?<!.)(?:Exception|(?:[a-z_]\w{0,60}\.){1,6}(?:exc|exceptions?|errors?)\.[A-Z]\w{0,60}))"
+    r" {0,8}: (?P<message>\S.*)$"
 )
 BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception)):?$")
 """An exception without a message; it counts where the source that raised it, or carets, stand right above it."""
