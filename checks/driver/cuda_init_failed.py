@@ -28,7 +28,7 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 ## See also
 
 - [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and `nvidia_uvm` loaded again
-- [CUDA errors](https://docs.nvidia.com/cuda/archive/12.9.1/cuda-runtime-api/group__CUDART__TYPES.html): every code
+- [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/cuda_runtime_api/group__CUDART__TYPES.html): every code
 """
 
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ newer driver, which works on data centre GPUs and with some older drivers alone.
 ## See also
 
 - [Forward compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html): on which GPUs and drivers it works
-- [CUDA errors](https://docs.nvidia.com/cuda/archive/12.9.1/cuda-runtime-api/group__CUDART__TYPES.html): every code
+- [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/cuda_runtime_api/group__CUDART__TYPES.html): every code
 """
 
 import shlex

@@ -20,7 +20,7 @@ several ranks wants whole GPUs.
 
 ## See also
 
-- [MIG user guide](https://docs.nvidia.com/datacenter/tesla/mig-user-guide/): how its instances are named and handed to a process
+- [MIG device names](https://docs.nvidia.com/datacenter/tesla/mig-user-guide/mig-device-names.html): how its instances are named and handed to a process
 - [NCCL's init.cc](https://github.com/NVIDIA/nccl/blob/master/src/init.cc): how ranks on one GPU are found
 - [pytorch 130181](https://github.com/pytorch/pytorch/issues/130181): an assertion with MIG devices
 """

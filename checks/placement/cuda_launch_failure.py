@@ -22,7 +22,7 @@ Xid at the same time in `dmesg -T`: Xid 13 blames the program, 48, 79, 94 and 95
 
 ## See also
 
-- [CUDA's error codes](https://docs.nvidia.com/cuda/archive/12.9.1/cuda-runtime-api/group__CUDART__TYPES.html): every code and what it means
+- [CUDA's error codes](https://docs.nvidia.com/cuda/cuda-runtime-api/cuda_runtime_api/group__CUDART__TYPES.html): every code and what it means
 - [Xid errors](https://docs.nvidia.com/deploy/xid-errors/index.html): what the kernel log says of a GPU
 """
 
