@@ -33,6 +33,9 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 BUSY, IDLE = 0.5, 0.1
 """Shares of one processor from which on, and up to which, a rank is said to compute and to wait."""
 THREAD = re.compile(r"^Thread \S+ \(")
+LAUNCHER = re.compile(rb"(?:^|[/\0])torchrun\0|\0-m\0torch\.distributed\.(?:run|launch)\0")
+SEVERAL = re.compile(rb"\0--?nnodes[=\0](?!1\0|1:1\0)")
+"""torchrun's command line, and one that waits for other nodes."""
 FRAME = re.compile(r"^\s+(?P<name>\S.*) \([^()]+:\d+\)$")
 MODULE = "<module>"
 """The main thread alone has a module's own code below."""
@@ -56,6 +59,8 @@ class Member:
     looks: int = 0
     rank: int | None = None
     spawned: bool = False
+    awaits: bool = False
+    """Whether it is torchrun that waits for other nodes than this one."""
     gone: float | None = None
     """When it was first found to have ended."""
     since: tuple[float, float] = (0.0, 0.0)
@@ -88,12 +93,14 @@ class Family:
         for pid, member in self.members.items():
             if pid not in found and member.gone is None:
                 member.gone = now
-        for member, stat in found.values():
+        for pid, (member, stat) in found.items():
             member.last = (now, stat.seconds)
             if fresh or not member.looks:
                 member.since = member.last
             if member.looks < FORMS:
-                member.rank, member.spawned = _rank(member.pid), _is_spawned(member.pid)
+                words = _read(f"/proc/{pid}/cmdline")
+                member.rank, member.spawned = _rank(pid), SPAWNED in words
+                member.awaits = LAUNCHER.search(words) is not None and SEVERAL.search(words) is not None
             member.looks += 1
         if fresh:
             self.drop()
@@ -122,10 +129,17 @@ class Family:
         return [m for m in spawned if parents.count(m.parent) > 1]
 
     def still(self) -> bool:
-        """Return whether they stood still for certain: none computed, or one had gone."""
+        """Return whether they stood still for certain: none computed, one had gone, or torchrun had not started any."""
         ranks = self.ranks()
+        if self._awaits():
+            return True
         there = [m for m in ranks if m.gone is None and m.looks > FORMS]
         return bool(there) and (self._gone() != [] or all(m.share <= IDLE for m in there))
+
+    def _awaits(self) -> bool:
+        """Return whether torchrun waited for other nodes, and had started no rank on this one."""
+        waiting = (m.awaits and m.share <= IDLE and m.looks > FORMS for m in self.members.values())
+        return not self.ranks() and any(waiting)
 
     def _gone(self) -> list[Member]:
         """Return the ranks that were gone at two looks: what ended the command may have ended the others already."""
@@ -134,6 +148,8 @@ class Family:
     def told(self) -> str:
         """Say of each rank whether it had gone, and whether those that were there computed or waited."""
         there = [m for m in self.ranks() if m.gone is None]
+        if self._awaits():
+            return "torchrun had started no rank, and waited for other nodes"
         if not there:
             return ""
         said = [f"{_name(m)} had been gone for {self.looked - (m.gone or 0):,.0f} s" for m in self._gone()]
@@ -234,7 +250,3 @@ def _rank(pid: int) -> int | None:
         if value.isdecimal() and value != os.environ.get(name):
             return int(value)
     return None
-
-
-def _is_spawned(pid: int) -> bool:
-    return SPAWNED in _read(f"/proc/{pid}/cmdline")

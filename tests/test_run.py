@@ -14,6 +14,7 @@ import pytest
 
 from gpudoctor.output_tail import Tail
 from gpudoctor.passthrough import run_command
+from gpudoctor.process_family import Family
 from gpudoctor.process_memory import oom_kills
 
 RUN = [sys.executable, "-m", "gpudoctor", "run"]
@@ -343,6 +344,25 @@ def test_a_rank_that_is_gone_while_others_wait_is_named(tmp_path, monkeypatch):
     said, still, lines = stood(tmp_path, monkeypatch, 1, "time.sleep(1)")
     assert re.fullmatch(r"rank 1 had been gone for [2-7] s, rank 0 waited", said)
     assert (still, lines) == (True, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(
+    ("options", "awaits"), [("--nnodes=2", True), ("--nnodes 1:4", True), ("--nnodes=1", False), ("", False)]
+)
+def test_a_launcher_that_waits_for_other_nodes_has_started_no_rank(options, awaits, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpudoctor.process_family.EVERY", 0.0)
+    script = tmp_path / "torchrun"
+    script.write_text("import time; print('ready', flush=True); time.sleep(60)")
+    command = [sys.executable, str(script), *options.split(), "train.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        family = Family(process.pid)
+        for _ in range(4):
+            family.look(0.0)
+        said, still = family.told(), family.still()
+        process.kill()
+    assert (said == "torchrun had started no rank, and waited for other nodes") == still == awaits
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

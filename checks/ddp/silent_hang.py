@@ -160,7 +160,7 @@ check = Check(
         Symptom(
             r"(?:^|\]: {1,2})\^?C?(?P<ended>KeyboardInterrupt) *$", near=rf"{WAITED}|{PRESSED}", unless=STEPS
         ),
-        r"(?P<silent>had printed nothing for [\d,]+ s when it was ended)(?:, and its ranks (?P<still>stood still))?(?:: (?P<who>.+))?",  # gpudoctor run
+        r"(?P<silent>had printed nothing for [\d,]+ s when it was ended)(?:, and (?P<still>stood still))?(?!: torchrun had started no rank)(?!, and)(?:: (?P<who>.+))?",  # gpudoctor run
         # somebody who asks for help says so
         Symptom(HANGS, asked=True),
         Symptom(

@@ -112,6 +112,7 @@ check = Check(
             unless=THERE,
             last=True,
         ),
+        r"(?P<alone>torchrun had started no rank, and waited for other nodes)",  # gpudoctor run
         # torchrun and torch's store, where the log ends while they wait
         Symptom(r"(?P<waits>Rendezvous'ing worker group)$", last=True),
         Symptom(
@@ -162,6 +163,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(
             "not every process came to JAX's coordination service in time, or it cannot be reached",
             fixes=[JAX],
+        )
+        return
+    if "alone" in groups:
+        yield check.found(
+            f"{groups['alone']}, until it was ended: not all of them came, or not to this place"
         )
         return
     if "waits" in groups:

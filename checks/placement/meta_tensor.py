@@ -30,7 +30,39 @@ nothing was loaded; where a few are, they are missing from the checkpoint: `gpud
 - [Big model inference](https://huggingface.co/docs/accelerate/concept_guides/big_model_inference): what is offloaded
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+
+# What shows that a library placed the model, and not the script.
+PLACED = re.compile(
+    r"device_map|low_cpu_mem_usage|from_pretrained|accelerate[/\\](?:hooks|big_modeling)|offload|dispatch_model"
+)
+LOADED = re.compile(r"load_state_dict|which is a no-op")
+
+MAP = Fix(
+    "After loading with device_map: do not move the model, it is placed already; or load it whole",
+    "model = AutoModel.from_pretrained(name)  # without device_map and low_cpu_mem_usage\nmodel.to(device)",
+    Kind.EDIT,
+)
+ASSIGN = Fix(
+    "Load a state dict into a model on meta",
+    "model.load_state_dict(state, assign=True)",
+    Kind.EDIT,
+    proof="model.load_state_dict(state, assign=True)",
+)
+FRESH = Fix(
+    "Start with fresh weights: make memory, then fill it, every module with its own method",
+    "model.to_empty(device=device)\nfor module in model.modules():\n"
+    '    if hasattr(module, "reset_parameters"):\n        module.reset_parameters()',
+    Kind.EDIT,
+)
+SEE = Fix(
+    "See what was not filled in",
+    "print([name for name, p in model.named_parameters() if p.is_meta])",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -46,30 +78,23 @@ check = Check(
         r"(?P<name>[\w.]+) is on the meta device, we need a `?value\b",
         r"attempted to run this operator with Meta tensors",
     ],
-    message="weights[, among them <name>,] are on the meta device, which holds no numbers[, and others on <device>][, and others "
-    "on <other>]: they were never loaded, or must be loaded in another way",
-    fixes=[
-        Fix(
-            "After loading with device_map: do not move the model, it is placed already; or load it whole",
-            "model = AutoModel.from_pretrained(name)  # without device_map and low_cpu_mem_usage\nmodel.to(device)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Load a state dict into a model on meta",
-            "model.load_state_dict(state, assign=True)",
-            Kind.EDIT,
-            proof="model.load_state_dict(state, assign=True)",
-        ),
-        Fix(
-            "Start with fresh weights: make memory, then fill it, every module with its own method",
-            "model.to_empty(device=device)\nfor module in model.modules():\n"
-            '    if hasattr(module, "reset_parameters"):\n        module.reset_parameters()',
-            Kind.EDIT,
-        ),
-        Fix(
-            "See what was not filled in",
-            "print([name for name, p in model.named_parameters() if p.is_meta])",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[FRESH, ASSIGN, MAP, SEE],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Give first what helps where a library placed the model, where a state dict was loaded, or where neither shows."""
+    fixes = [FRESH, ASSIGN, SEE, MAP]
+    if LOADED.search(sighting.around):
+        fixes = [ASSIGN, FRESH, SEE, MAP]
+    if PLACED.search(sighting.around):
+        fixes = [MAP, ASSIGN, SEE, FRESH]
+    name = f", among them {sighting.groups['name']}," if "name" in sighting.groups else ""
+    device = sighting.groups.get("device") or sighting.groups.get("other")
+    others = f", and others on {device}" if device else ""
+    yield check.found(
+        f"weights{name} are on the meta device, which holds no numbers{others}: they were never loaded, or must be "
+        "loaded in another way",
+        fixes=fixes,
+    )

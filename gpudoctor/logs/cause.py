@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.command_ends import TASK_ENDED
 from gpudoctor.logs.fault_handler import crashed_at
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.killed import EXIT_STATUS, PY_SPY
-from gpudoctor.logs.line_kinds import NATIVE
+from gpudoctor.logs.line_kinds import ENOUGH, NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.logs.symptoms import Seen
@@ -63,6 +64,7 @@ def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | No
     """Return the cause among what failed: what a check knows, or an exception that none does."""
     present = {event.check.id for event in faults}
     echoes = _echoes(faults) + [e for e in faults if any(map(e.killed_behind, faults))]
+    echoes += [e for e in faults if log.crashed_later(e, faults)]
     causes = [
         e
         for e in faults
@@ -102,6 +104,11 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     cause, note = judgement.cause, judgement.raised_note
     judgement = replace(judgement, doubt="")
     stopped = run.interrupted or run.exit_code in (0, 128 + signal.SIGINT)
+    if cause is None and judgement.raised is None and not stopped:
+        ended = next((e for e in judgement.remarks if e.survived and _ended_task(e, judgement.course)), None)
+        if ended is not None:
+            remarks = [event for event in judgement.remarks if event is not ended]
+            return replace(judgement, cause=ended, own=None, remarks=remarks)
     if cause is None and judgement.raised is None and note is not None and not stopped:
         remarks = [event for event in judgement.remarks if event is not note]
         return replace(judgement, cause=note, remarks=remarks)
@@ -112,6 +119,17 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
+
+
+def _ended_task(event: Event, course: Timeline) -> bool:
+    """Return whether srun says, right below what an exception tells, that a task ended: what follows is another's."""
+    for seen in event.seen:
+        raised = course.around(seen.line, seen.place)
+        if raised is not None:
+            below = (line.text for line in course.lines[raised.place + 1 :] if line.text)
+            if TASK_ENDED.match(next(below, "")):
+                return True
+    return False
 
 
 def _stood_still(judgement: Judgement, run: Run) -> Judgement:
@@ -240,6 +258,18 @@ class _Log(Timeline):
         """Return whether an event lies in an exception that ended a process."""
         spans = (self.around(seen.line, seen.place) for seen in event.seen)
         return any(raised is not None and not raised.late for raised in spans)
+
+    def crashed_later(self, event: Event, faults: Sequence[Event]) -> bool:
+        """Return whether a program only mentioned something, results followed, and then a process crashed.
+
+        What crashes does not say why: it is not what had been got over by then.
+        """
+        if event.strong:
+            return False
+        last = max(seen.place for seen in event.seen)
+        until = min((e.seen[0].place for e in faults if e.crash and e.seen[0].place > last), default=last)
+        between = [place for places in self.results.values() for place in places if last < place < until]
+        return len(between) >= ENOUGH
 
     def own(self, event: Event) -> Frame | None:
         """Return the innermost line of the user's own code of the traceback in which an event lies."""

@@ -16,6 +16,8 @@ CRASHED = late_pattern(
     re.IGNORECASE,
 )
 """The signals that end a process which did not end itself, and that no launcher sends to the others."""
+CRASH_CODES = frozenset({"-4", "-6", "-7", "-8", "-11", "132", "134", "135", "136", "139"})
+"""How launchers and shells number them."""
 KILLED = late_pattern(r"killed|SIGKILL|\b9\b|137", re.IGNORECASE)
 """The signal that nobody can refuse: a launcher sends it to those that are left."""
 
@@ -45,6 +47,15 @@ class Event(Struct):
         groups = self.seen[0].sighting.groups
         return (
             groups.get("code", "1") not in ("0", "1") or CRASHED.search(groups.get("signal", "")) is not None
+        )
+
+    @property
+    def crash(self) -> bool:
+        """Whether a launcher, or the process itself, says in it that a signal ended a process which nobody had sent."""
+        said = [seen.sighting.groups for seen in self.seen]
+        return self.check.secondary and any(
+            CRASHED.search(groups.get("signal", "")) or groups.get("code", "") in CRASH_CODES
+            for groups in said
         )
 
     def killed_behind(self, other: "Event") -> bool:

@@ -27,7 +27,7 @@ def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
     number = run.exit_code - 128
     if run.silent is not None and stands_still(run.silent, run.longest_silence):
         said = f"{run.name} had printed nothing for {run.silent:,.0f} s when it was ended"
-        said += f"{', and its ranks stood still' if run.still else ''}{f': {run.ranks}' if run.ranks else ''}"
+        said += f"{', and stood still' if run.still else ''}{f': {run.ranks}' if run.ranks else ''}"
         stood = read_lines(list(enumerate(run.stacks.splitlines(), 1)), PY_SPY)
         return stood + read_lines([(0, said)], EXIT_STATUS)
     if run.interrupted or number not in set(signal.Signals) or killed_by_somebody(run):

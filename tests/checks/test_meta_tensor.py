@@ -1,5 +1,9 @@
 """meta-tensor: seen in logs."""
 
+import pytest
+
+from gpudoctor import explain
+
 START = "weights are on the meta device, which holds no numbers"
 END = ": they were never loaded, or must be loaded in another way"
 EXAMPLES = {
@@ -36,3 +40,22 @@ NOT_THIS = [
     "Some parameters are on the meta device because they were offloaded to the cpu.",
     "Reading metadata of the dataset",
 ]
+
+MOVED = "    model = model.to(device)\nNotImplementedError: Cannot copy out of meta tensor; no data!"
+
+
+@pytest.mark.parametrize(
+    ("above", "first"),
+    [
+        ("    model = Net()\n", "Start with fresh weights"),
+        ('    model = AutoModel.from_pretrained(path, device_map="auto")\n', "After loading with device_map"),
+        (
+            "UserWarning: for fc.bias: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op.\n",
+            "Load a state dict",
+        ),
+    ],
+)
+def test_the_first_fix_is_for_what_left_the_weights_on_meta(above, first):
+    (finding,) = explain(above + MOVED).findings
+    assert finding.id == "meta-tensor"
+    assert finding.fixes[0].summary.startswith(first)

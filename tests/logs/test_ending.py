@@ -234,6 +234,43 @@ def test_stacks_that_were_taken_of_the_ranks_say_where_they_stood():
     assert "rank 0 waits in all_reduce (fit.py:30), rank 1 stands in read (fit.py:28)" in finding.message
 
 
+def test_a_launcher_that_started_no_rank_waited_for_other_nodes():
+    alone = "torchrun had started no rank, and waited for other nodes"
+    run = Run(**(STOOD | {"exit_code": 143}), lines=0, still=True, ranks=alone)
+    for output in ("", SHUT):
+        assert explain_run(run, output).findings[0].id == "rendezvous-incomplete"
+
+
+TASK = (
+    "Traceback (most recent call last):\n"
+    '  File "/opt/env/bin/torchrun", line 8, in <module>\n'
+    "    sys.exit(main())\n"
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 30100, "
+    "useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n"
+    "srun: error: node7: task 1: Exited with exit code 1\n"
+)
+
+
+def test_what_the_other_tasks_of_a_step_print_is_no_sign_of_life_of_the_one_that_ended():
+    trained = "".join(f"epoch {epoch} loss 0.{50 - epoch}\n" for epoch in range(6)) + "saved model.pt\n"
+    run = Run(name="srun", exit_code=1, seconds=50.0)
+    assert explain_run(run, TASK + trained).verdict.primary == "port-in-use"
+    assert explain(TASK + trained).worst() is not Severity.ERROR
+
+
+CRASH = (
+    "terminate called without an active exception\n"
+    "E0101 10:00:09.1 7 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -6) local_rank: 1 (pid: 9) of binary: python\n"
+)
+
+
+def test_what_was_mentioned_above_results_is_not_why_a_process_crashed():
+    said = "rank 1: no nccl here (nccl2 requires at least one CUDA device); using gloo\n"
+    trained = "".join(f"epoch {epoch} loss 0.{50 - epoch}\n" for epoch in range(6))
+    assert explain(said + trained + CRASH).verdict.primary == "child-segfault"
+    assert explain(said + CRASH).verdict.primary == "nccl-no-gpu"
+
+
 def test_a_command_that_somebody_interrupted_has_not_failed():
     report = explain_run(Run(name="python", exit_code=130, seconds=2.0, interrupted=True), TRAINED)
     assert report.findings == []
