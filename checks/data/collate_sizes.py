@@ -80,6 +80,14 @@ TOKENS = Fix(
     "loader = DataLoader(dataset, batch_size=32, collate_fn=DataCollatorWithPadding(tokenizer))",
     Kind.EDIT,
 )
+TRAINER = Fix(
+    "The Trainer of transformers: give it a collator that pads, the labels too",
+    "trainer = Trainer(model, args, train_dataset=dataset, data_collator=DataCollatorForSeq2Seq(tokenizer))",
+    Kind.EDIT,
+    source="https://huggingface.co/docs/transformers/main_classes/data_collator",
+)
+BY_TRAINER = "default_data_collator"
+"""What stands in the traceback where the Trainer was given none (transformers/data/data_collator.py)."""
 IMAGES = Fix(
     "Images: three channels and both sides of one size; Resize(224) alone keeps the proportions",
     'transforms.Compose([lambda image: image.convert("RGB"), transforms.Resize((224, 224)), transforms.ToTensor()])',
@@ -146,7 +154,15 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "a" in seen:
         said = f"the samples of a batch have different sizes: number {seen['a']} of it [{first}], number {seen['b']} [{second}]"
     ours, theirs = _sizes(first), _sizes(second)
-    pad = KEYED if BY_KEY in sighting.around else PAIRED if BY_PLACE in sighting.around else PAD
+    pad = (
+        TRAINER
+        if BY_TRAINER in sighting.around
+        else KEYED
+        if BY_KEY in sighting.around
+        else PAIRED
+        if BY_PLACE in sighting.around
+        else PAD
+    )
     fixes = [pad, TOKENS, FIND]
     if len(ours) >= 3 or len(theirs) >= 3:
         fixes = [IMAGES, FIND, LISTS]

@@ -38,6 +38,10 @@ from gpudoctor.wordings import EXIT, EXIT_CODES, KILLED, SOMEBODY, SRUN_TASK, TI
 # With one of these the scheduler killed the job for another reason.
 # timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
 SCHEDULER = rf"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|{TIME_LIMIT_OVER}"
+# Slurm kills what does not end in time where a step is cancelled; a task that was killed before that is another matter.
+CANCELLED = (
+    r"\A(?:(?!: tasks? [\d,-]+: (?:Killed|Out Of Memory))[\s\S])*?\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT"
+)
 # a job script kills what it had started beside the training
 HELPER = r"(?:sleep|tail|tensorboard|nvidia-smi|dcgmi|top|htop|vmstat|iostat|sar|dstat|watch|ssh|jupyter)\b"
 # Slurm's count of the kernel's own
@@ -138,7 +142,7 @@ check = Check(
         Symptom(r"exited on signal (?P<signal>9) \(Killed\)", unless=SCHEDULER),
         Symptom(r"EXIT STRING: Killed \((?P<signal>signal 9)\)", unless=SCHEDULER),
         Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
-        Symptom(rf"{SRUN_TASK}(?P<signal>Killed)", unless=SCHEDULER),
+        Symptom(rf"{SRUN_TASK}(?P<signal>Killed)", unless=rf"{SCHEDULER}|{CANCELLED}"),
         Symptom(rf"{WORKER_EXITED}(?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(rf"{LIST}(?P<signal>-9|137){REST}", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN_TASK}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),

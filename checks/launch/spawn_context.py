@@ -26,44 +26,57 @@ a daemon.
 - [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses): starts with `spawn`, and its `daemon`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+
+OWN = Fix(
+    "Ask for a context of your own instead of changing the program's",
+    'context = torch.multiprocessing.get_context("spawn")\nprocess = context.Process(target=worker)\n'
+    'loader = DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")',
+    Kind.EDIT,
+    proof='num_workers=2, multiprocessing_context="spawn")',
+)
+ONCE = Fix(
+    "Or set the context once, in the main script alone, before anything else",
+    'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn", force=True)\n    main()',
+    Kind.EDIT,
+)
+NO_WORKERS = Fix(
+    "Load the data without workers in what is a daemon, such as a Pool's worker",
+    "DataLoader(dataset, num_workers=0)",
+    Kind.EDIT,
+)
+OTHER_POOL = Fix(
+    "Or take a pool whose workers are no daemons",
+    "with concurrent.futures.ProcessPoolExecutor(2) as pool:  # was: multiprocessing.Pool(2)\n"
+    "    results = list(pool.map(work, items))",
+    Kind.EDIT,
+)
+ORDINARY = Fix(
+    "What starts processes of its own must be an ordinary process: leave out daemon=True where it is made",
+    "process = context.Process(target=main)  # no daemon=True\nprocess.start()\nprocess.join()",
+    Kind.EDIT,
+)
+POOL = re.compile(r"multiprocessing[/\\]pool\.py|PoolWorker-\d")
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # in a child that imports the main file it is spawn-main-guard
-        Symptom(r"(?P<error>(?P<context>context) has already been set)", unless=r"\b_fixup_main_from_path\b"),
+        Symptom(r"(?P<error>context has already been set)", unless=r"\b_fixup_main_from_path\b"),
         r"(?P<error>(?P<daemonic>daemonic) processes are not allowed to have children)",
     ],
-    message="a process cannot be started in this way: <error>",
-    fixes=[
-        Fix(
-            "Ask for a <context> of your own instead of changing the program's",
-            'context = torch.multiprocessing.get_context("spawn")\nprocess = context.Process(target=worker)\n'
-            'loader = DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")',
-            Kind.EDIT,
-            proof='num_workers=2, multiprocessing_context="spawn")',
-        ),
-        Fix(
-            "Or set the <context> once, in the main script alone, before anything else",
-            'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn", force=True)\n    main()',
-            Kind.EDIT,
-        ),
-        Fix(
-            "A Pool's workers are <daemonic>: load the data there without workers of the loader",
-            "DataLoader(dataset, num_workers=0)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Or take a pool whose workers are not <daemonic>",
-            "with concurrent.futures.ProcessPoolExecutor(2) as pool:  # was: multiprocessing.Pool(2)\n"
-            "    results = list(pool.map(work, items))",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Start the ranks as ordinary processes",
-            "mp.spawn(worker, args=(world_size,), nprocs=world_size)  # no daemon=True",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[OWN, ONCE, NO_WORKERS, OTHER_POOL, ORDINARY],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Give the fixes for what it is: a start method set twice, a pool's worker, or another process that is a daemon."""
+    fixes = [OWN, ONCE]
+    if "daemonic" in sighting.groups:
+        pool = POOL.search(sighting.around) is not None
+        fixes = [NO_WORKERS, OTHER_POOL] if pool else [ORDINARY, NO_WORKERS, OTHER_POOL]
+    yield check.found(f"a process cannot be started in this way: {sighting.groups['error']}", fixes=fixes)

@@ -29,6 +29,7 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 - [nccl#296](https://github.com/NVIDIA/nccl/issues/296): the warning, and NVIDIA's two likely reasons: other sizes, or another order
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
@@ -54,6 +55,14 @@ PIECES = Fix(
     "dist.scatter_object_list(mine, pieces if dist.get_rank() == 0 else None, src=0)",
     Kind.EDIT,
 )
+PADDED = Fix(
+    "Give all ranks batches of one size, or pad before gathering",
+    "DataLoader(dataset, batch_size=32, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)\n"
+    "# accelerate: accelerator.gather_for_metrics(x), accelerator.pad_across_processes(x)",
+    Kind.EDIT,
+)
+GATHERS = re.compile(r"\bin _?(?:all_gather|gather|all_to_all)(?:_base|_into_tensor|_single)?$", re.MULTILINE)
+"""A frame of a call to which each rank hands a part of its own: that another size came means that the parts differ."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -116,12 +125,7 @@ check = Check(
             "Let torch name the two calls that met (with torch 2.15, gloo and DDP this crashes with signal 11)",
             "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
         ),
-        Fix(
-            "Give all ranks batches of one size, or pad before gathering",
-            "DataLoader(dataset, batch_size=32, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)\n"
-            "# accelerate: accelerator.gather_for_metrics(x), accelerator.pad_across_processes(x)",
-            Kind.EDIT,
-        ),
+        PADDED,
         OBJECTS,
         Fix(
             "Compare NCCL's settings and version on each node",
@@ -148,7 +152,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     said += f": rank {groups['rank']} differs" if "rank" in groups else ""
     said += f" in {groups['operation']}" if "operation" in groups else ""
     said += f", {groups['difference']}" if "difference" in groups else ""
-    yield check.found(f"{said}{sizes}; each rank must make the same calls with the same shapes")
+    parts = bool(sizes) and GATHERS.search(sighting.around) is not None
+    yield check.found(
+        f"{said}{sizes}; each rank must make the same calls with the same shapes",
+        fixes=[OBJECTS, PADDED, *(fix for fix in check.fixes if fix not in (OBJECTS, PADDED))]
+        if parts
+        else None,
+    )
 
 
 @check.code

@@ -106,3 +106,14 @@ def test_samples_that_are_dictionaries_are_padded_by_key():
     ):
         (finding,) = explain("Traceback (most recent call last):\n" + text).findings
         assert finding.fixes[0].summary.startswith(summary)
+
+
+def test_the_trainer_of_transformers_is_given_a_collator():
+    log = (
+        "Traceback (most recent call last):\n"
+        '  File "/venv/transformers/data/data_collator.py", line 140, in torch_default_data_collator\n'
+        "    batch[k] = torch.stack([f[k] for f in features])\n"
+        "RuntimeError: stack expects each tensor to be equal size, but got [7] at entry 0 and [3] at entry 1"
+    )
+    (finding,) = explain(log).findings
+    assert "data_collator=" in finding.fixes[0].command

@@ -1,5 +1,9 @@
 """collective-mismatch: seen in logs."""
 
+import pytest
+
+from gpudoctor import explain
+
 MESSAGE = "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
 OWN = (
     "what a rank itself gave to {} does not fit {}: a list has one tensor for each rank, and all are of one size and type; an "
@@ -248,3 +252,18 @@ def main(args, x):
         dist.broadcast(x, 0)
 """,
 ]
+
+
+@pytest.mark.parametrize(
+    ("call", "first"), [("all_gather", "Gather what has another size"), ("all_reduce", "Make the call")]
+)
+def test_parts_of_another_size_are_gathered_in_another_way(call, first):
+    log = (
+        "Traceback (most recent call last):\n"
+        f'  File "/venv/torch/distributed/distributed_c10d.py", line 4000, in {call}\n'
+        "    work.wait()\n"
+        "RuntimeError: [enforce fail at pair.cc:446] op.preamble.length <= op.nbytes. 80 vs 64. Is there a distributed "
+        "collective mismatch in your code?"
+    )
+    (finding,) = explain(log).findings
+    assert finding.fixes[0].summary.startswith(first)

@@ -209,6 +209,7 @@ NOT_THIS = [
     "slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***\nsrun: error: node01: task 0: Killed",
     "run.sh: line 4:  7220 Killed                  timeout -s KILL 8 python train.py",
     '            "OOMKilled": false,',
+    "slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***\nsrun: error: node01: tasks 0-1: Killed",
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",
 ]

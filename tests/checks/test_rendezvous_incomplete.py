@@ -5,6 +5,9 @@ MESSAGE = "not all nodes came to the rendezvous before its time was over"
 WAITS = "the log ends while this process waits for the others to come to the rendezvous"
 JAX = "not every process came to JAX's coordination service in time, or it cannot be reached"
 EXAMPLES = {
+    "torchrun had printed nothing for 92 s when it was ended, and stood still: torchrun had started no rank, and waited for other nodes": (
+        "torchrun had started no rank, and waited for other nodes, until it was ended: not all of them came, or not to this place"
+    ),
     "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect. Timed out task names:": JAX,
     "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0. This usually happens": JAX,
     "Stopping the service as cluster registration failed. This may be due to 1) tasks that crashed": JAX,
