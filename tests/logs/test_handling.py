@@ -310,7 +310,7 @@ def test_another_backend_is_tried_below_what_failed():
         "E1123 05:20:03.947000 69 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -6) "
         "local_rank: 0 (pid: 70) of binary: python\n"
     )
-    assert explain(text.format("trying gloo") + killed).verdict.primary == "child-segfault"
+    assert explain(text.format("trying gloo") + steps + killed).verdict.primary == "child-segfault"
     assert explain(text.format("try another machine") + killed).findings[0].id == "nccl-no-gpu"
     # Where it trained below that, it is not why a process crashed later.
     assert explain(text.format("try another machine") + steps + killed).findings[0].id == "child-segfault"
