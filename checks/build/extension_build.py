@@ -89,6 +89,9 @@ check = Check(
             unless=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
         r"fatal error: (?P<toolkit>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
+        r"installed version of (?P<found>\S{1,40}) \((?P<compiler_version>[\d.]+)\) is (?:less|greater) than the \w+ required version by CUDA (?P<cuda_version>\d+(?:\.\d+)*)",
+        r"(?P<toolkit>ROCM_HOME) environment variable is not set",
+        r"(?P<missing>MSVC) is required to load C\+\+ extensions",
         r"unsupported GNU version! gcc versions later than (?P<gcc>\d+) are not supported",
         r"Failed building wheel for (?P<package>[\w.-]+)",
         # built where no CUDA toolkit or GPU was seen: detectron2, mmcv, torchvision's kin
@@ -97,7 +100,8 @@ check = Check(
     ],
     message="an extension could not be compiled here[: <extension>][: <package>][: <ninja> is missing][: <toolkit> is missing]"
     "[: <missing> is missing][: <compiler> is missing]"
-    "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>][: it needs CUDA <cuda> or later]"
+    "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>]"
+    "[: <found> <compiler_version> does not suit CUDA <cuda_version>][: it needs CUDA <cuda> or later]"
     "[: the one that is installed says '<without>']",
     follows=[
         "cuda-library-conflict",

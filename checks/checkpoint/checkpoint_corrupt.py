@@ -110,6 +110,8 @@ check = Check(
             unless=r"Weights only load failed|out of memory|vulnerability issue",
         ),
         r"Consistency check failed: file should be of size (?P<expected>\d+) but has size (?P<actual>\d+)",
+        # torch.hub, of what it downloaded: its name holds the beginning of its hash
+        r"RuntimeError: (?P<what>invalid hash value) \(expected \"\w+\", got \"\w+\"\)",
         # torch 2.15, of a file that was cut off: the zip archive's directory would begin before it
         Symptom(r"OSError: (?P<what>\[Errno 22\] Invalid argument) *$", near=r"PyTorchFileReader\("),
     ],

@@ -92,6 +92,7 @@ check = Check(
             unless=r"(?:Missing|Unexpected) key\(s\)|size mismatch for|[Ww]hile copying the parameter",
         ),
         r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.-]*\w)",  # torch.distributed.checkpoint
+        r"RuntimeError: Checkpoint at .{1,300} is missing keys: \W{0,3}(?P<key>[\w.-]*\w)",
         # the file is not what it was taken for
         r"KeyError: (?P<key>['\"](?:model_|net_|ema_|optimizer_)?state_dict(?:_ema)?['\"]) *$",
         Symptom(

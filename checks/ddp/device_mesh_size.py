@@ -3,6 +3,7 @@
 ## What happens
 
 "Mesh should not be bigger than default world size 2, but found 8 ranks!", "world_size (6) is not divisible by 4",
+"The new group's rank should be within the world_size set by init_process_group",
 "Invalid parallel dims: dp_replicate(1) * dp_shard(2) * cp(1) * tp(4) * pp(1) != WORLD_SIZE(4)", while the processes set
 up their groups.
 
@@ -35,10 +36,16 @@ check = Check(
         r"Invalid parallel dims: (?P<product>.{1,200}?) ?!= ?(?:WORLD_SIZE|world_size)\(?(?P<world>\d+)",
         r"[Ww]orld[ _]size.? ?\(?(?P<world>\d+)\)? is not divisible by (?P<by>\d+|\w{0,20}tensor[ _]model[ _]\w{0,20}.{0,200})",
         r"[Ww]orld[ _]size \(?(?P<world>\d+)\)? must be divisible by the product of all parallel degrees",
+        # groups that are made by hand
+        r"new group's (?:world size|rank) should be (?:less or equal to|within) (?:the )+world[ _]size set by init_process_group",
+        r"Error: Rank (?P<beyond>\d+) is out of range\. Valid ranks are 0 to \d+ \(world_size=(?P<world>\d+)\)",
+        r"arg 'group_size' \((?P<group>\d+)\) must not exceed the world size \((?P<world>\d+)\)",
+        r"world size \((?P<world>\d+)\) must be divisible by 'group_size=(?P<by>\d+)'",
         r"Number of GPUs must be divisible by the product of all parallelism sizes",
         r"ParallelismConfig total_size \((?P<mesh>\d+)\) does not match num_processes \((?P<world>\d+)\)",
     ],
-    message="the parallel sizes[, <product>,] do not fit the number of ranks[, here <world>][: the mesh has <mesh>]"
+    message="the parallel sizes[, <product>,] do not fit the number of ranks[, here <world>][: the mesh has <mesh>][: a group of <group> is asked for]"
+    "[: rank <beyond> is to be in a group]"
     "[: it must be divisible by <by>][: the node has <devices> GPUs]",
     fixes=[
         Fix(

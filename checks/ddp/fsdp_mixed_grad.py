@@ -28,6 +28,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"Must flatten tensors with uniform \W?requires_grad\W? when \W?use_orig_params=False",
+        r"Error: .{1,300} has both parameters with requires_grad=True and False\.",
         r"\bFlatParameter\W? requires uniform \W?requires_grad\b",
     ],
     message="FSDP puts the parameters of a module into one, and here some are trained and some are frozen",

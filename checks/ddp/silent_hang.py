@@ -80,7 +80,9 @@ WORD = re.compile(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}")
 # What somebody quotes in a sentence: an option, a command; and the mark of an issue's title.
 QUOTED = re.compile(r"`[^`]{1,200}`")
 TITLE = re.compile(r"^#{1,6} (?=[A-Za-z])")
-PROGRAMS = re.compile(r"\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\s# |\bINFO\b")
+PROGRAMS = re.compile(
+    r"^(?:[\w.]{0,60}\.)?[A-Z]\w{2,40}(?:Error|Exception): |\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\s# |\bINFO\b"
+)
 FRAME = re.compile(
     r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
 )

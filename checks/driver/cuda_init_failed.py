@@ -175,7 +175,8 @@ check = Check(
         ),
         (
             r"(?P<text>MPS client failed to connect to the MPS \w+|between the MPS server and the MPS client failed|"
-            r"MPS server is not ready to accept new MPS client)"
+            r"MPS server is not ready to accept new MPS client|MPS client has been terminated by the server|"
+            r"resources required to (?:create MPS client|support device connections) have been exhausted)"
         ),
         r"(?P<text>CUDA_ERROR_MPS_\w+)",
         r"nvidia-container-cli: initialization error: cuda error: (?P<text>[a-z][a-z -]{3,60}[a-z])",
@@ -218,7 +219,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     fixes = [EARLY, LIBRARIES, LEAVE_OUT, UVM, NODES, REBOOT]
     if code in ("34", "804") or "stub" in text or "forward" in text:
         fixes = [LIBRARIES, REBOOT]
-    elif code in ("805", "806", "807") or "MPS" in text:
+    elif code in ("805", "806", "807") or "MPS" in text or "device connections" in text:
         fixes = [MPS, REBOOT]
     words = f"CUDA could not start{f' ({said})' if said else ''}: no GPU can be used in this process"
     goes_on = sighting.line.startswith(

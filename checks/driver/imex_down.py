@@ -65,7 +65,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where one node trains",
     symptoms=[
-        r"MNNVL \(cliqueSize (?P<size>\d+)\) is available but not working on this system",
+        r"MNNVL \(cliqueSize (?P<size>\d+)\) is available but not (?:working|supported) on this system",
         r"cuMemExportToShareableHandle \(FABRIC\) failed",
         r"nvidia-imex\.service: (?:Control process exited|Failed with result|Main process exited)",
         Symptom(

@@ -63,6 +63,9 @@ check = Check(
         ),
         r"CUDA unavailable, invalid device (?P<asked>[\w:, ]{1,40}) requested",
         r"ValueError: No slot '(?P<device>\d+)' specified on host",  # DeepSpeed's --include
+        r"Cuda failure (?:100 )?'no CUDA-capable device is detected'",
+        r"local_rank (?P<device>\d+) exceeds available GPUs in \w+=",
+        r"device_id \w+:(?P<device>\d+) is out of range\. Please use a device index less than .{0,60}: [1-9]",
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:10|101|38|100)\)(?! ?:)",
     ],

@@ -58,6 +58,7 @@ check = Check(
         # NCCL's first rank, which hears of all of them (bootstrap.cc)
         r"Bootstrap Root : rank (?P<twice>\d+) of (?P<size>\d+) ranks has already checked in",
         r"Bootstrap Root : mismatch in rank count from procs (?P<counted>\d+) : (?P<size>\d+)",
+        r"Bootstrap Root : mismatch in info from procs, nranks (?P<counted>\d+) vs (?P<size>\d+)",  # since 2.23
     ],
     otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],

@@ -37,6 +37,9 @@ check = Check(
         r"(?:RuntimeError: The given group does not exist|(?:Runtime|Value)Error: Invalid process group specified)",
         r"AssertionError: Process group cannot be None",
         r"DeviceMesh process groups not initialized",
+        r"Group <.{1,120}> is not registered, please create group with torch\.distributed\.new_group",
+        r"AssertionError: (?:DistBarrier requires an initialized process group|torch\.distributed must be initialized)",
+        r"Could not resolve the process group registered under the name (?P<group>\S{1,80})",
         r"DeepSpeed backend not set, please initialize it using init_process_group",
         r"AssertionError: .{0,80}(?P<group>parallel group) is not initialized",  # Megatron, vLLM
         r"[Nn]eed to initialize default process group using .?init_process_group",

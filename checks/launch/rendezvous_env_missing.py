@@ -49,6 +49,10 @@ PORT = Fix(
     "A port between 1024 and 32767, the same on all nodes; from the job's number in this way",
     "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))",
 )
+STATIC = Fix(
+    "On each node, with a --node-rank of its own: 0, 1, ...",
+    "torchrun --nnodes=2 --node-rank=0 --nproc-per-node=N --master-addr=NODE --master-port=29500 train.py",
+)
 # torchrun sets RANK and WORLD_SIZE, and init_method="tcp://..." does not look at them (tried with torch 2.15).
 NO_METHOD = Fix(
     "Leave init_method out, and start the script with torchrun: tcp:// and file:// do not read what it sets",
@@ -97,7 +101,7 @@ check = Check(
             near=r"Exception has occurred: KeyError|os\.environ\[",
         ),
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
-        r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
+        r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number|path) missing",
         r"Could not find '(?P<variable>(?!SLURM)[A-Z_]{4,30})' in the \w{3,12} environment",  # ColossalAI
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
         r"Tried to launch on distributed with multinode, but `?(?P<variable>[A-Z_]+)`? env was not set",  # accelerate
@@ -105,6 +109,12 @@ check = Check(
         Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>.{0,60})'", near=READ),
         r"port must have value from 0 to 65535 but was (?P<port>-?\d+)",
         r"port number of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be an integer",
+        # torchrun's static rendezvous
+        r"(?P<static>rank|endpoint) is absent in RendezvousParameters",
+        r"(?P<static>Endpoint) is missing in endpoint\. Try to add --master",
+        r"\b[Pp]ort is (?:absent|missing) in endpoint: (?P<endpoint>\S{1,120})\. Try",
+        r"DCP needs (?P<variable>MASTER_(?:ADDR|PORT)) to use prefix store",
+        r"RuntimeError: (?P<variable>LOCAL_RANK) is not in the environment\. Consider passing fallback_rank",
         r"argument --master-port\S*: invalid int value: '(?P<port>[^']{0,60})'",
     ],
     fixes=[
@@ -129,6 +139,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif "port" in groups or "endpoint" in groups:
         what = f"{groups['port']} is no port" if "port" in groups else f"{groups['endpoint']} names no port"
         yield check.found(f"{what}: ports are whole numbers from 0 to 65535", fixes=[PORT])
+    elif "static" in groups:
+        lacks = "--node-rank" if groups["static"] == "rank" else "--master-addr and --master-port"
+        yield check.found(f"the static rendezvous needs {lacks}, and was given none", fixes=[STATIC])
     elif "parameter" in groups:
         message = f"init_process_group was given an init_method of its own, and no {groups['parameter'].removesuffix(' parameter')}"
         yield check.found(message, fixes=[NO_METHOD, PARAMETERS])

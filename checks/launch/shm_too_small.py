@@ -96,6 +96,7 @@ check = Check(
         r"Error while attaching to shared memory segment (?P<attached>/dev/shm/\S{1,80})",
         r"NCCL WARN .{0,20}(posix_fallocate|ftruncate|shm_open).{0,20}No space left on device",
         r"No space left on device: '/dev/shm",
+        r"failed to create shared memory file (?P<segment>\S{1,80}), error:? No space left on device",
         r"\bBus error\b.{0,4}\(core dumped\)",
         r"failed to extend /dev/shm/\S+ to (?P<size>\d+) bytes",
         r"SemLock\(.{0,40}\[Errno 28\]",

@@ -64,6 +64,7 @@ check = Check(
             r"(?:Error|what\(\)): +Tensors must be (?:(?P<layout>contiguous|non-overlapping and dense)|on the same device)",
             near=DISTRIBUTED,
         ),
+        r"(?P<operation>monitored_barrier) is only implemented for GLOO backend",
         r"ProcessGroup(?P<backend>Gloo|MPI|UCC)::(?P<operation>\w+): unsupported (?:layout|device)",
         r"NCCL does not support (?P<operation>\w+) with sparse tensors",
         rf"\b(?:ProcessGroup|Backend) ?(?P<backend>\w{{3,12}}?) ?does not support (?P<operation>{OPERATION})",

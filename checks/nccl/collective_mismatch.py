@@ -102,6 +102,9 @@ check = Check(
         r"Tensor list input to scatter/gather must match number of collective participants",
         r"All tensor operands to scatter/gather must have the same (?:number of elements|size)",
         r"Output tensor must have the same size as the input tensor for its rank",
+        r"input tensor must be the same size as output size times world size",
+        # FSDP with TORCH_DISTRIBUTED_DEBUG
+        r"Forward order differs across ranks: rank \d+ is all-gathering .{1,4000} while rank (?P<rank>\d+) is all-gathering",
         r"Invalid usage of tensors with different dtypes ?Found",
         # the flight recorder's analysis
         r"\b(?:COLLECTIVE_TYPE|SIZE_OR_SYNTAX|COLLECTIVE_STATE|COLLECTIVE_DTYPE)_MISMATCH\b",

@@ -58,7 +58,7 @@ check = Check(
         r"an error of type RendezvousConnectionError",
         # the store of rank 0 or of torchrun, in a run without NCCL
         Symptom(
-            r"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): |[Ff]ailed to recv, got 0 bytes",
+            r"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): |[Ff]ailed to (?:recv, got|send, sent) 0 bytes",
             near=r"\A(?![\s\S]*[Nn][Cc][Cc][Ll])[\s\S]*\b[Gg]loo",
         ),
         # tensorpipe, under torch.distributed.rpc

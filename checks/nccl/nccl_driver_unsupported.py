@@ -36,6 +36,8 @@ check = Check(
         r"(?<!nvls)(?<!p2p)\.(?:cc|cu|h|c):\d+(?: \(\w+\))? NCCL WARN Cuda failure (?:801 )?'(?P<reason>operation not supported)'",
         r"(?<!WARN )\bCuda failure (?:801 )?'(?P<reason>operation not supported)'",
         r"installed CUDA driver is older than the minimum version \((?P<driver>\w+)\) required for NCCL",
+        r"NCCL WARN (?P<reason>CUDA some PFN functions not found in the library)",
+        r"NCCL cannot be captured in a graph if either .{0,80}installed CUDA driver < (?P<driver>R\d+)",
         r"NCCL WARN Failed to load CUDA missing symbol (?P<symbol>\w+)",
     ],
     message="the NVIDIA driver lacks a call that NCCL needs[: <symbol>][: <driver> is the oldest that has it][: <reason>]",

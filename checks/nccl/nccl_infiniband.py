@@ -76,6 +76,13 @@ check = Check(
         ),
         r"(?P<reason>Remote \w+ device is incompatible with the local|Attempted to (?:connect|merge) incompatible devices)",
         r"NET/IB ?: ?(?P<reason>Unable to (?:open|query) (?:device|port_num) \S{1,40})",
+        r"NET/IB ?: ?(?P<reason>Unable to query port|Got CQE with error)\b",
+        r"\b(?P<call>ibv_post_(?:send|recv))\(\) failed with error (?P<reason>[^,]{1,80})",
+        r"NET/IB ?: ?(?P<reason>Local mergedDev.{1,80} has a different number of devices)",
+        r"NET/IB ?: ?(?P<reason>Can't merge net devices with different link_layer)",
+        # 2.28 and later, where one of several adapters may fail
+        r"NET/IB ?: ?\S{1,80} Got completion with error \(.{0,60}wc->status=\((?P<reason>[^)]{2,80})\)(?!5,)\d",
+        r"NET/IB ?: ?Fatal error\. (?P<reason>Detected \d+ failed devices out of \d+)",
         r"(?P<reason>Detected mixed local Net device counts across ranks)(?!.{0,80}Ignoring)",  # 2.30
         r"UCX +ERROR.{0,60} (?P<call>ibv_\w+)\(.{0,300}\) failed: (?P<reason>\w[\w ]{2,60})",
         r"Transport retry count exceeded on (?P<hca>[\w:/]+)",  # UCX

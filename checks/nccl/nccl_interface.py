@@ -77,6 +77,7 @@ check = Check(
         ),
         rf"No interface found in the same subnet as remote address {PEER}",
         r"Invalid NCCL_COMM_ID, please use format",
+        r"(?P<reason>no device found (?:after excluding|matching) \S{1,80}), verify NCCL_\w+_IFNAME",
         # 2.4 to 2.10 bare, then after "Net : ", "socketStartConnect: " and, in small letters, the function's name
         rf"(?:NCCL WARN|Net ?:|ocketStartConnect:|ocketPollConnect:) ?[Cc]onnect to {PEER} failed ?: {REASON}",
         rf"socketPollConnect: Connect to {PEER} returned \d+\({REASON}\)",

@@ -35,15 +35,18 @@ HEAD = r"NCCL (?:error in: ?\S{1,200}?,? ?|[Ee]rror ?\d{0,2}: |failure \S{1,80} 
 # What CUDA says, where the file does not tell more: in p2p.cc and nvls.cc it does.
 CUDA = r"(?:Cuda|HIP) failure (?:\d+ )?'(?P<error>invalid argument|invalid resource handle|named symbol not found|operation not permitted)'"
 WHAT = r"(?:AllReduce|Broadcast|Reduce|AllGather|ReduceScatter|AllToAll|Barrier|Send|Recv|GroupStart|GroupEnd|split)"
+# The line below "Last error:"; it may be empty, and then other things follow.
+SAID = r" ?\n? ?(?P<said>(?!Traceback|Exception|frame #|[\w.]{1,80}(?:Error|Exception)\b|\[|\S{1,80}:\d+:\d+)[^\n]{4,160})"
 OTHER = r"[Oo]peration timed out|remote process (?:exited|exiting)"
 
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
     symptoms=[
+        Symptom(rf"{HEAD}{ERROR}", near=rf"{HEAD}{ERROR}[\s\S]{{0,500}}?\nLast error:{SAID}"),
+        # until torch 1.13, and where the reason was printed before
         Symptom(
-            rf"{HEAD}{ERROR}",
-            near=rf"{HEAD}{ERROR}[\s\S]{{0,500}}?\nLast error:\s{{1,4}}(?P<said>(?:Cuda|HIP) failure \d+ '[^'\n]{{1,80}}')",
+            rf"{HEAD}{ERROR}", near=rf"NCCL WARN (?P<warned>[^\n]{{4,160}})[\s\S]{{0,4000}}?{HEAD}{ERROR}"
         ),
         rf"{HEAD}{ERROR}",
         r"(?:RuntimeError|DistBackendError): NCCL error in: \S{0,200}$",  # cut off
@@ -64,7 +67,8 @@ check = Check(
         r"\[enforce fail at .{0,200}\bncclSuccess\. [1-9] vs 0",  # Caffe2
         rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
     ],
-    message="NCCL failed[ with '<error>'], and this line does not say of what[; its last error: <said>]",
+    message="NCCL failed[ with '<error>'], and this line does not say of what[; its last error: <said>]"
+    "[; it had warned: <warned>]",
     fixes=[
         Fix(
             "Run once more and let NCCL say what it is",

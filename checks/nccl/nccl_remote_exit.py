@@ -58,7 +58,7 @@ check = Check(
             rf"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{{0,200}}\): {REASON}", unless=GLOO
         ),
         Symptom(
-            r"(?:(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): )?[Ff]ailed to recv, got 0 bytes",
+            r"(?:(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): )?[Ff]ailed to (?:recv, got|send, sent) 0 bytes",
             unless=GLOO,
         ),
         r"Failed to check the .should dump. flag on TCPStore",

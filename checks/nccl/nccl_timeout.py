@@ -68,6 +68,8 @@ check = Check(
         # other ranks hear of it
         r"Received a dump signal due to a collective timeout from +(?:rank (?P<first>\d+)|this local rank|\w+ rank)",
         r"watchdog detected a collective timeout (?:from the local|on some other) rank",
+        # torch 2.2 to 2.4
+        r"(?:watchdog detected a|Received a(?: global)?) dump signal (?:due to a collective timeout )?from +(?:rank (?P<first>\d+)|this local rank)",
         r"Observed flight recorder dump signal from another rank",
         # where each rank was; the same words follow an error
         r"Timeout at NCCL work: (?P<seq>\d+), last enqueued",
@@ -82,6 +84,7 @@ check = Check(
         # torch 2.15's new backend, and non-blocking NCCL
         Symptom(r"\bOperation timed out after (?P<ms>\d+) ms\b", near=NCCL),
         r"Aborting process on rank (?P<rank>\d+) due to .{0,80}[Tt]ime",
+        r"NCCL timeout in communicator initialization",
         r"NCCL timeout (?:when waiting for nonblocking call|in: )",
         # torch 1.5 to 1.7 with NCCL_BLOCKING_WAIT
         Symptom(

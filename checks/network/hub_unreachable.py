@@ -73,6 +73,8 @@ check = Check(
         r"cannot find the requested files in the (?:local cache|disk cache|cached path)",
         r"outgoing traffic has been disabled",
         r"Cannot reach (?:https?://)?(?P<host>[\w.-]+)\S{0,200}: (?P<reason>offline mode is enabled)",
+        # torch.hub
+        r"there is no internet connection and the repo could not be found in the cache",
         # datasets
         r"Couldn't reach https?://(?P<host>[\w.-]+)",
         r"Couldn't reach ['\"](?P<repository>[^'\"\n]{1,200})['\"] on the Hub",

@@ -83,6 +83,7 @@ check = Check(
         # accelerate looks before it starts the ranks
         r"on port `?(?P<port>\d+)`?, but another process is utilizing it",
         r"\bPort `?(?P<port>\d+)`? is already in use\. ",
+        r"Error: on [\w.:-]{1,80}, port: (?P<port>\d+) already in use",  # torch.distributed.elastic.utils
         r"RuntimeError: .{0,120}Only one usage of each socket address",  # Windows
     ],
     follows=["spawn-in-torchrun", "stray-ranks"],

@@ -88,6 +88,7 @@ check = Check(
         rf"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: {KEY}",
         rf"(?<!got error: )\bTimeout waiting for key: {KEY} after (?P<ms>\d+) ms",
         rf"\bWait timeout for name\(s\): {KEY}",  # gloo
+        r"Error: timed out waiting for all (?P<all>\d+) members to join",  # elastic.utils.distributed
         Symptom(
             r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout",
             near=r"rendezvous|init_process_group|elastic/utils/store\.py|launch_agent",
@@ -188,6 +189,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         )
     elif "RendezvousClosed" in sighting.line:
         message = "the rendezvous had been closed when this node came to it: another node's launcher had ended, and its output says why"
+    elif "all" in groups:
+        message = f"not all of the {groups['all']} processes came to the store before its time was over"
     else:
         message = "not all nodes came to the rendezvous before its time was over"
     by_spawn = "multiprocessing/spawn.py" in sighting.around or SPAWNED in sighting.around

@@ -35,6 +35,16 @@ check = Check(
         r"CUDA_ERROR_STREAM_CAPTURE_(?:UNSUPPORTED|INVALIDATED)|cudaErrorStreamCapture(?:Unsupported|Invalidated)",
         r"operation failed due to a previous error during capture",
         r"Cannot copy between CPU and CUDA tensors during CUDA graph capture",
+        (
+            r"(?:CUDA (?:driver )?error|Cuda failure).{0,12}\b(?:capturing stream has unjoined work|"
+            r"dependency created on uncaptured work|capture was not ended in the same stream|"
+            r"operation would (?:make the legacy stream depend on a capturing|result in a merge of separate capture)|"
+            r"attempt to terminate a thread-local capture|operation not permitted on an event last recorded in a capturing)"
+        ),
+        # an optimizer that was not made for it, and what NCCL sees
+        r"Attempting CUDA graph capture of (?P<call>step\(\)) for an instance of \w+ but ",
+        r"NCCL WARN Stream is not being captured by the expected graph",
+        r"Streams given to a communicator within a NCCL group must either be all uncaptured",
         r"Cannot call (?P<call>[\w:]+) during CUDA graph capture",
     ],
     message="while a CUDA graph was captured, something[, <call>,] was called that cannot be part of one: it waits for the GPU, or "

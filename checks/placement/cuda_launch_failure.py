@@ -31,7 +31,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 WORDS = (
     r"misaligned address|an illegal instruction was encountered|invalid program counter|hardware stack error|"
     r"operation not supported on global/shared address space|the launch timed out and was terminated|"
-    r"too many resources requested for launch|invalid configuration argument|tensor memory not completely freed"
+    r"too many (?:resources requested for|blocks in cooperative) launch|invalid configuration argument|tensor memory not completely freed"
 )
 CODES = (
     r"CUDA_ERROR_(?:LAUNCH_FAILED|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|LAUNCH_TIMEOUT|LAUNCH_OUT_OF_RESOURCES|INVALID_PC)|"

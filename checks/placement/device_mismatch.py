@@ -100,6 +100,14 @@ check = Check(
         r"Placeholder storage has not been allocated on MPS device",
         # FSDP's flat parameter lies elsewhere than its device_id; torch before 2.1 does not say where
         r"Expects tensor to be on the compute device (?P<device>[\w:]+)(?:, was on (?P<other>[\w:]+))?",
+        r"Expects `?FlatParameter`? to be on the compute device (?P<other>[\w:]+) but got (?P<device>[\w:]+)",
+        r"Must flatten tensors on the same device but got both (?P<device>[\w:]+) and (?P<other>[\w:]+)",
+        r"FSDP-managed module unexpectedly has parameters on (?P<device>[\w:]+)\. Make sure to move the module to (?P<other>[\w:]+)",
+        r"FSDP only supports single device modules but got params on \{",
+        r"RuntimeError: To support a module with both (?P<device>CPU) and (?P<other>GPU) params, please pass in device_id",
+        r"The module has (?P<device>CPU) parameters or buffers when `?sync_module_states=True`?, which requires them to be on (?P<other>GPU)",
+        r"Module has (?P<device>CPU) parameters, but sync_module_states=True is specified",
+        r"FSDP parameters should be materialized on (?P<other>CPU) when enabling CPU offloading",
         # the current GPU is another one than the tensor's, or the tensor is the host's
         r"Pointer argument (?:\(at \d+\) )?cannot be accessed from Triton",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",

@@ -4,7 +4,8 @@
 
 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start
 method", often inside "Caught RuntimeError in DataLoader worker process 0". accelerate and Lightning refuse earlier:
-"CUDA has been initialized before the `notebook_launcher` could create a forked subprocess".
+"CUDA has been initialized before the `notebook_launcher` could create a forked subprocess". A backward pass in parent and
+child is "Unable to handle autograd's threading in combination with fork-based multiprocessing".
 
 ## Why
 
@@ -63,6 +64,7 @@ check = Check(
         r"avoid running any instruction using `?torch\.(?P<device>cuda)`? in any cell",
         r"when verifying a stable environment for the notebook launcher.{0,250}causing (?P<device>CUDA) to be init",
         r"the `?Accelerator`? should only be initialized inside your training function",
+        r"Unable to handle (?P<autograd>autograd)'s threading in combination with fork",
         Symptom(
             r"(?:(?P<device>CUDA) error|Cuda failure(?: 3)?|cuda runtime error \(3\) ?):? '?initialization error|"
             r"CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError",
@@ -89,7 +91,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         first = [AFRESH, TORCHRUN]
     else:
         first = []
-    yield check.found(check.message, fixes=first + [fix for fix in check.fixes if fix not in first])
+    message = check.message
+    if "autograd" in sighting.groups:
+        message = (
+            "a process was forked after a backward pass had run in it, and the child runs one too: autograd's threads "
+            "are not in the child's copy"
+        )
+    yield check.found(message, fixes=first + [fix for fix in check.fixes if fix not in first])
 
 
 @check.code

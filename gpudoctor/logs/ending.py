@@ -10,7 +10,7 @@ from gpudoctor.facts import Run
 from gpudoctor.logs.command_ends import STATUS
 from gpudoctor.logs.cut_off import begun_traceback, cut_report, failing_test, source_alone, stack_alone
 from gpudoctor.logs.exception_names import BARE
-from gpudoctor.logs.foreign_lines import OPTION, SETUP, USAGE
+from gpudoctor.logs.foreign_lines import NCCLS, OPTION, SETUP, USAGE
 from gpudoctor.logs.killed import how_killed, killed_by_somebody
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
 from gpudoctor.logs.line_kinds import (
@@ -71,6 +71,12 @@ USAGE_MOST = 200
 """Lines at the end among which a program may say how it is used; several ranks say it."""
 WARNED = late_pattern(r"\b[A-Z]\w*Warning: ")
 """A warning of Python's: it may quote an error's words, and ends nothing."""
+ONLY_WARNED = late_pattern(r"\bW\d{4} [\d:.]{8,18} +\d+ [\w./-]+\.(?:cc|h|py):\d+\] $")
+"""In front of what torch's Python, or a program with the same kind of log, only warns of."""
+NCCL_WARNS = late_pattern(
+    r"\bNCCL WARN (?!.*(?:\b[Ii]gnor|[Dd]isabl|\bdefault|\binstead\b|[Rr]etrying|NCCL_IGNORE_))"
+)
+"""What NCCL warns of: mostly why it then fails, where it does not say what it does about it."""
 PARTS = late_pattern(
     r"\b(?:[Cc]ompleted?|[Ff]inished|[Dd]one)\b\W.{0,80}\b[1-9]\d* (?:succeeded|successful|ok|good|passed|completed)\b"
     r".{0,40}\b\d+ (?:failed|errors?)\b"
@@ -142,9 +148,11 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending("the log ends in the middle of a traceback", telling(lines))
     if (again := _again_and_again(last)) is not None:
         return Ending(again.text[:500], [again], certain=not course.got_somewhere)
+    end = last[-1] if last else None
     # A stack that a program prints of its own stands below what it reports.
     last = [line for line in last if not line.indent or line.bar] or last
-    if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
+    reported = bool(last) and _says(REPORTED, last[-1]) and not _only_warns(last[-1])
+    if reported and not _harmless(last[-1]) and not _closing(last):
         certain = _gave_up(last[-1]) or not course.got_somewhere
         return Ending(last[-1].text[:500], last[-1:], certain=certain)
     if last and BARE.match(last[-1].text) and not course.got_somewhere:
@@ -152,6 +160,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if last and reports_failure(last[-1].full, last[-1].text) and not _harmless(last[-1]) and middle(lines):
         # It may be a live log, whose program goes on.
         return Ending(last[-1].text[:500], last[-1:], certain=False)
+    if end is not None and NCCL_WARNS.search(end.full) and not _harmless(end):
+        return Ending(end.text[:500], [end], certain=False)
     alone = run is None and len(lines) <= PASTE and not (course.raised or course.got_somewhere)
     told = complaint(lines) if alone else None
     return None if told is None else Ending(told.text[:500], [told])
@@ -251,7 +261,14 @@ def _gave_up(line: Line) -> bool:
 def _failed(line: Line) -> bool:
     """Return whether a line says that a command failed, and none that a part of it did, or that a library met it."""
     met = TOOL.search(line.text) is not None and LIBRARY.search(line.full, 0, 400) is not None
-    return _says(STATUS, line) and not (_of_parts(line) or met or ASKED.match(line.text))
+    ends_nothing = _of_parts(line) or met or _only_warns(line) or ASKED.match(line.text)
+    return _says(STATUS, line) and not ends_nothing
+
+
+def _only_warns(line: Line) -> bool:
+    """Return whether a logger, or NCCL, says in front of a line that it is a warning."""
+    front = line.full[: len(line.full) - len(line.text)]
+    return ONLY_WARNED.search(front) is not None or NCCLS.search(line.full, 0, 400) is not None
 
 
 def _of_parts(line: Line) -> bool:

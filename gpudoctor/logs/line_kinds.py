@@ -174,8 +174,8 @@ REPORTED = late_pattern(
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"\[[EF]\d{3,4} \d\d:\d\d:\d\d\.\d+ \w+\.cpp:\d+\] |"  # c10d's
-    # abseil's, XLA's and Ray's
-    r"\b[EF]\d{4} [\d:.]{8,18} +\d+ [\w./-]+\.(?:cc|h):\d+\] |"
+    # abseil's, XLA's and Ray's, and those of torch's Python
+    r"\b[EF]\d{4} [\d:.]{8,18} +\d+ [\w./-]+\.(?:cc|h|py):\d+\] |"
     r": [EF](?: +\d+)? [\w./-]+\.(?:cc|h):\d+\] |,\d{3} [EC] \d+ \d+\] |"
     # an exception's name, and its message behind a blank
     r"^(?:[a-z_]\w*\.)*[A-Z]\w{2,60}(?:Error|Exception) [\"'(\[]|"
@@ -231,7 +231,9 @@ COMPLAINT = late_pattern(
     r"\bmust (?:be|have)\b"
 )
 """What an error's message says in its next line of what it met, whatever values stand in it."""
-LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|\[[EF]\d{3,4} \d\d:")
+LEVEL = late_pattern(
+    r"\b(?:ERROR|CRITICAL|FATAL)\b|\[[EF]\d{3,4} \d\d:|\b[EF]\d{4} [\d:.]{8,18} +\d+ [\w./-]+\.py:\d+\]"
+)
 """The level at which a logger reports a failure, in front of a line."""
 
 

@@ -121,8 +121,10 @@ def seen_in(
             # An index that is older than its checks may name a symptom too many.
             sighting = None
             if check is not None and number < len(check.symptoms):
-                if check.symptoms[number].last and places[0] < len(lines) - ENDS:
-                    return
+                if check.symptoms[number].last and (
+                    places[0] < len(lines) - ENDS or named_in(line.text, inside=False) is not None
+                ):
+                    return  # an exception is no end while something waits
                 sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags, width)
             if check is not None and sighting is not None:
                 result, findings = words.findings(check, sighting)

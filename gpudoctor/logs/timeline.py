@@ -156,7 +156,8 @@ class Timeline(Telling):
             (place, line.text)
             for place, line in enumerate(lines)
             # NCCL says "COMPLETE" of its communicator, aborted ones too.
-            if line.text and not (line.bar or place == self.fragment or SETUP.search(line.full))
+            if line.text
+            and not (line.bar or place == self.fragment or SETUP.search(line.full) or self._reason(place))
         ]
         last = [
             (place, text)

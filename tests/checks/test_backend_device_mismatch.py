@@ -5,6 +5,9 @@ MESSAGE = (
     "backend knows"
 )
 EXAMPLES = {
+    "RuntimeError: monitored_barrier is only implemented for GLOO backend.": (
+        "the process group's backend cannot do this: monitored_barrier; the tensor must be on a device, of a type and for a call that the backend knows"
+    ),
     "[rank0]: RuntimeError: No backend type associated with device type cpu": (
         "the process group's backend cannot do this on device cpu; the tensor must be on a device, of a type "
         "and for a call that the backend knows"

@@ -7,6 +7,9 @@ from gpudoctor.registry import Registry
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
 MESSAGE = "the file is damaged or incomplete"
 EXAMPLES = {
+    'RuntimeError: invalid hash value (expected "0a1b2c3d", got "99ff00aa")': (
+        "the file is damaged or incomplete: invalid hash value"
+    ),
     'File "tools/restore.py", line 12, in open_weights\n    ZipFile("out/last.ckpt")\n'
     "zipfile.BadZipFile: File is not a zip file": MESSAGE + ": File is not a zip file",
     "RuntimeError: PytorchStreamReader": "the file is damaged or incomplete",

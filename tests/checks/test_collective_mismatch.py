@@ -10,6 +10,12 @@ OWN = (
     "output of all ranks has room for each of them"
 )
 EXAMPLES = {
+    "ValueError: input tensor must be the same size as output size times world size": (
+        "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
+    ),
+    "RuntimeError: Forward order differs across ranks: rank 0 is all-gathering 3 parameters while rank 2 is all-gathering 1 parameters": (
+        "the ranks' calls do not fit together: rank 2 differs; each rank must make the same calls with the same shapes"
+    ),
     (
         'File "/opt/deepspeed/runtime/zero/partitioned_param_coordinator.py", line 225, in reset_step\n'
         "RuntimeError: disagreement between rank0 and rank3: rank0: [1, 5, 6], rank3: [1, 6, 5]"

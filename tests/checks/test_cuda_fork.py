@@ -8,6 +8,9 @@ MESSAGE = (
     "a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work"
 )
 EXAMPLES = {
+    "RuntimeError: Unable to handle autograd's threading in combination with fork-based multiprocessing. See the wiki": (
+        "a process was forked after a backward pass had run in it, and the child runs one too: autograd's threads are not in the child's copy"
+    ),
     "THCudaCheck FAIL file=torch/csrc/cuda/Module.cpp line=32 error=3 : initialization error": MESSAGE,
     "RuntimeError: cuda runtime error (3) : initialization error at /pytorch/aten/src/THC/THCGeneral.cpp:50": MESSAGE,
     (

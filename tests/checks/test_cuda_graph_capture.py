@@ -5,6 +5,16 @@ MESSAGE = (
     "something up"
 )
 EXAMPLES = {
+    "gpu-03:811:902 [2] enqueue.cc:90 NCCL WARN Streams given to a communicator within a NCCL group must either be all uncaptured or all captured by the same graph.": "while a CUDA graph was captured, something was called that cannot be part of one: it waits for the GPU, or sets something up",
+    "RuntimeError: Attempting CUDA graph capture of step() for an instance of SGD but param_groups' capturable is False.": (
+        "while a CUDA graph was captured, something, step(), was called that cannot be part of one: it waits for the GPU, or sets something up"
+    ),
+    "torch.AcceleratorError: CUDA error: capturing stream has unjoined work": (
+        "while a CUDA graph was captured, something was called that cannot be part of one: it waits for the GPU, or sets something up"
+    ),
+    "gpu-03:811:902 [2] enqueue.cc:77 NCCL WARN Stream is not being captured by the expected graph.": (
+        "while a CUDA graph was captured, something was called that cannot be part of one: it waits for the GPU, or sets something up"
+    ),
     "RuntimeError: CUDA error: operation not permitted when stream is capturing": MESSAGE % "",
     "torch.AcceleratorError: CUDA error: operation failed due to a previous error during capture": MESSAGE
     % "",

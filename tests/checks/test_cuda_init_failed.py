@@ -28,6 +28,9 @@ STUB = UNEXPECTED + "34: CUDA driver is a stub library"
 MPS = UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server"
 CONTAINER_BANNER = "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]"
 EXAMPLES = {
+    "RuntimeError: CUDA error: the MPS client has been terminated by the server": (
+        'CUDA could not start ("MPS client has been terminated by the server"): no GPU can be used in this process'
+    ),
     "RuntimeError: cuda runtime error (999)": "CUDA could not start (error 999): no GPU can be used in this process",
     "| NVIDIA-SMI 535.54.03   Driver Version: 536.23\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected": 'CUDA could not start ("CUDA_ERROR_NO_DEVICE"): no GPU can be used in this process',
     "[999] Call to cuInit results in CUDA_ERROR_UNKNOWN": "CUDA could not start (error 999): no GPU can be used in this process",

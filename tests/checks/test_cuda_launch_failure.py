@@ -2,6 +2,9 @@
 
 MESSAGE = "a kernel failed: misaligned address"
 EXAMPLES = {
+    "RuntimeError: CUDA error: too many blocks in cooperative launch": (
+        "a kernel failed: too many blocks in cooperative launch"
+    ),
     "process interrupted by RuntimeError: cuda runtime error (4)": "a kernel failed",
     "[rank1]: RuntimeError: CUDA error: unspecified launch failure": (
         "a kernel failed: unspecified launch failure"

@@ -12,6 +12,15 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "ValueError: local_rank 6 exceeds available GPUs in CUDA_VISIBLE_DEVICES=0,1,2": (
+        "the job asks for a GPU that it cannot see: device 6 is not visible"
+    ),
+    "ValueError: device_id cuda:5 is out of range. Please use a device index less than the number of accelerators available: 4.": (
+        "the job asks for a GPU that it cannot see: device 5 is not visible"
+    ),
+    "gpu-03:811:902 [2] init.cc:90 NCCL WARN Cuda failure 100 'no CUDA-capable device is detected'": (
+        "the job asks for a GPU that it cannot see"
+    ),
     "It ends with cuda runtime error (100)": MESSAGE,
     "THCudaCheck FAIL file=torch/csrc/cuda/Module.cpp line=37 error=101 : invalid device ordinal": MESSAGE,
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=50 error=38 : no CUDA-capable device is detected": MESSAGE,

@@ -2,6 +2,18 @@
 
 MESSAGE = "the parallel sizes do not fit the number of ranks"
 EXAMPLES = {
+    "RuntimeError: the new group's world size should be less or equal to the world size set by init_process_group": (
+        "the parallel sizes do not fit the number of ranks"
+    ),
+    "ValueError: Rank 9 is out of range. Valid ranks are 0 to 7 (world_size=8)": (
+        "the parallel sizes do not fit the number of ranks, here 8: rank 9 is to be in a group"
+    ),
+    "ValueError: The arg 'group_size' (16) must not exceed the world size (12)": (
+        "the parallel sizes do not fit the number of ranks, here 12: a group of 16 is asked for"
+    ),
+    "ValueError: The world size (10) must be divisible by 'group_size=4'": (
+        "the parallel sizes do not fit the number of ranks, here 10: it must be divisible by 4"
+    ),
     "RuntimeError: decoder world_size (4) is not divisible by expert_tensor_model_pipeline_parallel size (8)": (
         MESSAGE + ", here 4: it must be divisible by expert_tensor_model_pipeline_parallel size (8)"
     ),

@@ -11,6 +11,28 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "ValueError: Module has CPU parameters, but sync_module_states=True is specified.": "the tensors of one operation lie on different devices",
+    "AssertionError: Expects `FlatParameter` to be on the compute device cuda:2 but got cpu": (
+        "the tensors of one operation lie on different devices: one on cpu, one on cuda:2"
+    ),
+    "ValueError: Must flatten tensors on the same device but got both cuda:1 and cpu": (
+        "the tensors of one operation lie on different devices: one on cuda:1, one on cpu"
+    ),
+    "RuntimeError: An FSDP-managed module unexpectedly has parameters on cpu. Make sure to move the module to cuda:3 before training.": (
+        "the tensors of one operation lie on different devices: one on cpu, one on cuda:3"
+    ),
+    "RuntimeError: FSDP only supports single device modules but got params on {device(type='cpu'), device(type='cuda', index=2)}": (
+        "the tensors of one operation lie on different devices"
+    ),
+    "RuntimeError: To support a module with both CPU and GPU params, please pass in device_id argument.": (
+        "the tensors of one operation lie on different devices: one on CPU, one on GPU"
+    ),
+    "ValueError: The module has CPU parameters or buffers when `sync_module_states=True`, which requires them to be on GPU.": (
+        "the tensors of one operation lie on different devices: one on CPU, one on GPU"
+    ),
+    "RuntimeError: FSDP parameters should be materialized on CPU when enabling CPU offloading.": (
+        "the tensors of one operation lie on different devices"
+    ),
     "RuntimeError: points_in_polygons_forward_impl: at param 2, inconsistent device: cuda:0 vs cuda:2": MESSAGE
     + ": one on cuda:0, one on cuda:2",
     "ValueError: Specified device cuda:6 does not match device of data cuda:0": MESSAGE

@@ -13,6 +13,15 @@ from gpudoctor.snapshot import Snapshot
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
     "RuntimeError: Not compiled with GPU support": "an extension could not be compiled here: the one that is installed says 'Not compiled with GPU support'",
+    "RuntimeError: The current installed version of x86_64-linux-gnu-g++ (14.2.0) is greater than the maximum required version by CUDA 12.4. Please make sure to use an adequate version": (
+        "an extension could not be compiled here: x86_64-linux-gnu-g++ 14.2.0 does not suit CUDA 12.4"
+    ),
+    "OSError: ROCM_HOME environment variable is not set. Please set it to your ROCm install root.": (
+        "an extension could not be compiled here: ROCM_HOME is missing"
+    ),
+    "RuntimeError: MSVC is required to load C++ extensions": (
+        "an extension could not be compiled here: MSVC is missing"
+    ),
     "ImportError: /tmp/torch_extensions/py311_cu121/fused_lion/fused_lion.so: cannot open shared object file: No such file or directory": MESSAGE
     + ": fused_lion",
     "error: command '/opt/cuda-11/bin/nvcc' failed: No such file or directory": "an extension could not be compiled here: nvcc is missing",

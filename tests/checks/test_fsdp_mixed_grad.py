@@ -2,6 +2,9 @@
 
 MESSAGE = "FSDP puts the parameters of a module into one, and here some are trained and some are frozen"
 EXAMPLES = {
+    "ValueError: decoder.block.3 has both parameters with requires_grad=True and False. FSDP does not support wrapping such modules when use_orig_params=False.": (
+        "FSDP puts the parameters of a module into one, and here some are trained and some are frozen"
+    ),
     "[rank1]: ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`": MESSAGE,
     "ValueError: `FlatParameter` requires uniform `requires_grad`": MESSAGE,
 }

@@ -17,6 +17,9 @@ EXAMPLES = {
         "the server of the download answered with HTTP 403: it was reached, and hands nothing out to this machine, or to nobody at the "
         "moment"
     ),
+    "RuntimeError: It looks like there is no internet connection and the repo could not be found in the cache (/scratch/hub)": (
+        "this process could not download; mostly a compute node has no way to the internet"
+    ),
     "urllib.error.URLError: <urlopen error [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self signed certificate>": "this process could not download: CERTIFICATE_VERIFY_FAILED; mostly a compute node has no way to the internet",
     "Could not get it: URLError(gaierror(-2, 'Name or service not known'))": NAME,
     "OSError: We could not connect to ' https://huggingface.co/ To load this file, could not find it in the cached files": f"this process could not download from huggingface.co{REST}",

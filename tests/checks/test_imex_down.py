@@ -20,6 +20,9 @@ MESSAGE = (
     "memory of GPUs cannot be shared with other nodes of the NVLink domain{}: IMEX or its channel is missing"
 )
 EXAMPLES = {
+    "gpu-03:811:902 [2] mnnvl.cc:70 NCCL WARN MNNVL (cliqueSize 18) is available but not supported on this system. Check the IMEX configuration.": (
+        "memory of GPUs cannot be shared with other nodes of the NVLink domain (of 18 GPUs): IMEX or its channel is missing"
+    ),
     (
         "NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX configuration "
         "(nvidia-imex-ctl -N). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."

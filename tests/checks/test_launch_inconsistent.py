@@ -18,6 +18,9 @@ TASK = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_
 
 
 EXAMPLES = {
+    "gpu-03:811:902 [2] bootstrap.cc:500 NCCL WARN Bootstrap Root : mismatch in info from procs, nranks 16 vs 8, nroots 1 vs 1, iroot 0 vs 0": (
+        "one process counts 16 ranks and another 8: they are of different launches"
+    ),
     "n3:71:90 [0] bootstrap.cc:140 NCCL WARN Bootstrap Root : rank 5 of 16 ranks has already checked in": (
         "two processes take themselves for rank 5 of 16: another rank is missing"
     ),

@@ -4,6 +4,12 @@ MESSAGE = (
     "the NVIDIA driver lacks a call that NCCL needs: API call is not supported in the installed CUDA driver"
 )
 EXAMPLES = {
+    "gpu-03:811:902 [2] misc/cudawrap.cc:20 NCCL WARN CUDA some PFN functions not found in the library": (
+        "the NVIDIA driver lacks a call that NCCL needs: CUDA some PFN functions not found in the library"
+    ),
+    "gpu-03:811:902 [2] misc/strongstream.cc:40 NCCL WARN NCCL cannot be captured in a graph if either it wasn't built with CUDA runtime >= 11.3 or if the installed CUDA driver < R465.": (
+        "the NVIDIA driver lacks a call that NCCL needs: R465 is the oldest that has it"
+    ),
     "node0:4711:4790 [0] enqueue.cc:802 NCCL WARN Cuda failure 'API call is not supported in the installed CUDA driver'": MESSAGE,
     "[rank0]: Cuda failure 36 'API call is not supported in the installed CUDA driver'": MESSAGE,
     "RuntimeError: CUDA error: API call is not supported in the installed CUDA driver": MESSAGE,

@@ -11,6 +11,24 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "a transfer from 10.0.0.2 ended with status 12: the other side did not answer, and the retries are used up"
 EXAMPLES = {
+    "gpu-03:811:902 [2] transport/net_ib.cc:51 NCCL WARN NET/IB : Unable to query port 1": (
+        "the InfiniBand adapters cannot be used: Unable to query port"
+    ),
+    "gpu-03:811:902 [2] include/ibvwrap.h:60 NCCL WARN ibv_post_send() failed with error Cannot allocate memory, Bad WR 0x7fe2, First WR 0x7fe2": (
+        "ibv_post_send failed: Cannot allocate memory"
+    ),
+    "gpu-03:811:902 [2] transport/net_ib.cc:52 NCCL WARN NET/IB : Can't merge net devices with different link_layer. i=0 remMeta.ndevs=2": (
+        "the InfiniBand adapters cannot be used: Can't merge net devices with different link_layer"
+    ),
+    "gpu-03:811:902 [2] transport/net_ib.cc:52 NCCL WARN NET/IB : Local mergedDev=mlx5_4 has a different number of devices=1 as remoteDev=mlx5_5 nRemDevs=2": (
+        "the InfiniBand adapters cannot be used: Local mergedDev=mlx5_4 has a different number of devices"
+    ),
+    "gpu-03:811:902 [2] NCCL WARN NET/IB: ncclIbTest: Got completion with error (devIndex=1, wc->status=(remote operation error)11, wc->opcode=(SEND)0, wc->wr_id=9)": (
+        "the InfiniBand adapters cannot be used: remote operation error"
+    ),
+    "gpu-03:811:902 [2] NCCL WARN NET/IB: Fatal error. Detected 3 failed devices out of 4 devices on the recv communicator (comm=0x7fe2).": (
+        "the InfiniBand adapters cannot be used: Detected 3 failed devices out of 4"
+    ),
     "node0:4711:4790 [0] transport/net_ib.cc:839 NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0, vendor err 129": (
         "a transfer ended with status 12: the other side did not answer, and the retries are used up"
     ),

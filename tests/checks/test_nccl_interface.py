@@ -21,6 +21,9 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL has no network interface that reaches the other ranks"
 EXAMPLES = {
+    "gpu-03:811:902 [2] bootstrap.cc:91 NCCL WARN no device found matching roce9, verify NCCL_OOB_NET_IFNAME": (
+        "NCCL has no network interface that reaches the other ranks: no device found matching roce9"
+    ),
     "n1:8:9 [0] NCCL INFO Call to connect returned Connection timed out, retrying": "NCCL has no network interface that reaches the other ranks: Connection timed out",
     'worker pods return "call to connect returned Connection refused" and end with an NCCL runtime error': (
         "NCCL has no network interface that reaches the other ranks: Connection refused"

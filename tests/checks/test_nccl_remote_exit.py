@@ -2,6 +2,9 @@
 
 MESSAGE = "the process at the other end is gone; its own output says why"
 EXAMPLES = {
+    "torch.distributed.DistNetworkError: Failed to send, sent 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?": (
+        "the process at the other end is gone; its own output says why"
+    ),
     "node0:4711:4790 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node1.cluster<51159>": (
         "the process at the other end (node1.cluster) is gone; its own output says why"
     ),

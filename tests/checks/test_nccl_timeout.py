@@ -2,6 +2,12 @@
 
 MESSAGE = "a collective did not finish; mostly not every rank came to it"
 EXAMPLES = {
+    "torch.distributed.DistBackendError: NCCL timeout in communicator initialization.": (
+        "a collective did not finish; mostly not every rank came to it"
+    ),
+    "[rank3]:[E612 04:05:06.7 ProcessGroupNCCL.cpp:1187] [PG 0 Rank 3] ProcessGroupNCCL's watchdog detected a dump signal from rank 5 and notified the current rank.": (
+        "a collective did not finish; mostly not every rank came to it"
+    ),
     "frame #1: c10d::ProcessGroupNCCL::WorkNCCL::checkTimeout(std::optional<std::chrono::duration<long> >) + 0x1 (0x7f)": (
         "a collective did not finish; mostly not every rank came to it"
     ),

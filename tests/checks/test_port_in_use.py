@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("port-in-use")
 MESSAGE = "another process listens on the port 29500 of the rendezvous already, so rank 0 cannot open its store there"
 EXAMPLES = {
+    "torch.distributed.DistNetworkError: on 10.1.0.4, port: 29611 already in use": (
+        "another process listens on the port 29611 of the rendezvous already, so rank 0 cannot open its store there"
+    ),
     "My second distributed job on this server says that the port is already in use": "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",
     '  File "/env/lib/python3.10/site-packages/torch/distributed/rendezvous.py", line 12, in f\nOSError: [Errno 98] 地址已在使用': "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",
     '  File "C:\\env\\torch\\distributed\\rendezvous.py", line 12, in f\nOSError: [WinError 10048] Only one usage of each socket address (protocol/network address/port) is normally permitted': "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",

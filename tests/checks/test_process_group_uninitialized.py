@@ -2,6 +2,15 @@
 
 MESSAGE = "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
 EXAMPLES = {
+    "ValueError: Group <torch.distributed.ProcessGroup object at 0x7fe2> is not registered, please create group with torch.distributed.new_group API": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "AssertionError: DistBarrier requires an initialized process group.": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "RuntimeError: Could not resolve the process group registered under the name tp_0": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
     "ValueError: Default process group has not been initialized, please make sure to call init_process_group.": MESSAGE,
     "[rank0]: RuntimeError: Default process group has not been initialized, please make sure to call init_process_group.": MESSAGE,
     "AssertionError: Default process group is not initialized": MESSAGE,

@@ -15,6 +15,27 @@ MESSAGE = (
     "lost on the way"
 )
 EXAMPLES = {
+    "ValueError: rank is absent in RendezvousParameters.Try add --node_rank to the cmd request": (
+        "the static rendezvous needs --node-rank, and was given none"
+    ),
+    "ValueError: Endpoint is missing in endpoint. Try to add --master_addr and --master_port": (
+        "the static rendezvous needs --master-addr and --master-port, and was given none"
+    ),
+    "ValueError: Port is absent in endpoint: gpu-03. Try launching with --master_port": (
+        "gpu-03 names no port: ports are whole numbers from 0 to 65535"
+    ),
+    "ValueError: port is missing in endpoint: gpu-03. Try to specify --master-port": (
+        "gpu-03 names no port: ports are whole numbers from 0 to 65535"
+    ),
+    "AssertionError: DCP needs MASTER_PORT to use prefix store": (
+        "what a launcher sets is not there: MASTER_PORT; the script was started without one, or its variables were lost on the way"
+    ),
+    "RuntimeError: LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work": (
+        "what a launcher sets is not there: LOCAL_RANK; the script was started without one, or its variables were lost on the way"
+    ),
+    "ValueError: Error initializing torch.distributed using file:// rendezvous: path missing": (
+        "init_process_group was given an init_method of its own, and no path"
+    ),
     (
         '  File "/venv/lib/python3.12/site-packages/torch/multiprocessing/spawn.py", line 98, in _wrap\n'
         '  File "/home/ana/fit.py", line 12, in worker\n'

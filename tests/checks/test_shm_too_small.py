@@ -13,6 +13,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("shm-too-small")
 MESSAGE = "/dev/shm had no room: data loaders and NCCL put what they share there"
 EXAMPLES = {
+    "gpu-03:811:902 [2] misc/shmutils.cc:99 NCCL WARN Error: failed to create shared memory file /dev/shm/nccl-aB3xYz, error No space left on device (28)": (
+        "/dev/shm had no room for the segment /dev/shm/nccl-aB3xYz: data loaders and NCCL put what they share there"
+    ),
     "joblib/_multiprocessing_helpers.py:44: UserWarning: [Errno 28] No space left on device.  joblib will operate in serial mode": MESSAGE,
     (
         "ERROR: Unexpected bus error encountered in worker. This might be caused by "

@@ -155,6 +155,8 @@ EXAMPLES = {
     "after the data was loaded there is no output on both nodes": PERSON,
 }
 NOT_THIS = [
+    "AssertionError: No backend for the CPU; try initializing process group with both",
+    "RuntimeError: The order of the nodes has been frozen for the given plan.",
     "n7:41:90 [0] NCCL INFO Channel 00/02 :    0   1\nn7:41:90 [0] NCCL INFO comm 0x5f rank 0 nranks 2 - Init COMPLETE",
     'step 40 loss 0.3\n  File "fit.py", line 9, in main\n    dist.barrier()\nKeyboardInterrupt',
     '  File "/v/torch/multiprocessing/spawn.py", line 9, in join\n    ready = wait(handles)\nKeyboardInterrupt',

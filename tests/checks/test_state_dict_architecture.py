@@ -2,6 +2,9 @@
 
 MESSAGE = "the model and the file have different keys, and no wrapper's prefix explains it"
 EXAMPLES = {
+    "RuntimeError: Checkpoint at /scratch/run7/step_40 is missing keys: {'decoder.norm.weight'}": (
+        "the model and the file have different keys, such as decoder.norm.weight, and no wrapper's prefix explains it"
+    ),
     'ar", "stem.conv.bias", "stem.bn.weight", "stem.bn.bias", "he': MESSAGE,
     "RuntimeError: Error(s) in loading state_dict for DataParallel:": (
         "the file does not fit DataParallel: which keys or sizes differ stands below that line, and is not here"

@@ -833,3 +833,40 @@ def test_what_fails_beside_the_training_and_a_job_that_comes_to_its_end(end: str
     (tmp_path / "train.log").write_text(TRAINED + end)
     found = explain(tmp_path / "train.log").findings
     assert any(f.severity is not Severity.NOTE for f in found) is fails
+
+
+LEVEL = "[rank2]:{}0612 04:05:06.007000 811 site-packages/torch/distributed/fit.py:77] "
+
+
+def test_what_torchs_python_reports_last_as_an_error_is_quoted():
+    said = "Giving the collective up: dumping the stacks of all threads"
+    (finding,) = explain(f"{TRAINED}{LEVEL.format('E')}{said}\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    assert said in finding.message
+    assert explain(f"{TRAINED}{LEVEL.format('E')}{said}\n{TRAINED}{TRAINED}").findings == []
+
+
+def test_what_torchs_python_only_warns_of_ends_nothing():
+    for said in ("Failed to take the group apart", "3 failed to answer"):
+        assert explain(f"{TRAINED}{LEVEL.format('W')}{said}\n").findings == []
+
+
+NCCL = "gpu-03:811:902 [2] graph/paths.cc:77 NCCL WARN "
+
+
+@pytest.mark.parametrize("said", ["Ring 3 has no way back to rank 2", "rank 4 left the ring, 4 failed"])
+def test_what_nccl_warned_of_last_may_be_why(said):
+    (finding,) = explain(f"{TRAINED}{NCCL}{said}\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    assert said in finding.message
+    assert explain(f"{NCCL}{said}\n{TRAINED}").findings == []
+    assert explain(f"{TRAINED}{NCCL}{said}, using the tree instead\n").findings == []
+
+
+def test_the_reason_that_nccl_gives_is_no_good_end():
+    error = "torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.hpp:9, internal error, NCCL version 2.21.5"
+    for said in ("All rings were passed", "Slot 4 is completed already"):
+        text = f"{TRAINED}{error}\nncclInternalError: Internal check failed.\nLast error:\n{said}\n"
+        report = explain(text)
+        assert (report.verdict.primary, report.verdict.status) == ("nccl-internal", Status.BROKEN)
+        assert said in report.findings[0].message
