@@ -7,6 +7,7 @@ JAX = "not every process came to JAX's coordination service in time, or it canno
 EXAMPLES = {
     "torchrun had printed nothing for 92 s when it was ended, and stood still: torchrun had started no rank, and waited for other nodes": (
         "torchrun had started no rank, and waited for other nodes, until it was ended: not all of them came, or not to this place"
+    ),
     "TimeoutError: timed out waiting for all 6 members to join": (
         "not all of the 6 processes came to the store before its time was over"
     ),
