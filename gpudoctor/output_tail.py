@@ -11,9 +11,12 @@ LONGER = 3
 """How many times as long as ever before: what prints every ten minutes does not stand still after eleven."""
 
 
-def stands_still(silent: float, longest: float) -> bool:
-    """Return whether a command that has printed nothing for some seconds may stand still; `longest` is as before."""
-    return silent >= max(SILENT, LONGER * longest)
+def stands_still(silent: float, longest: float, still: bool = False) -> bool:
+    """Return whether a command that has printed nothing for some seconds may stand still.
+
+    `longest` is for how long it had been silent before, `still` whether its ranks are known to do nothing.
+    """
+    return silent >= max(SILENT, longest if still else LONGER * longest)
 
 
 class Tail:

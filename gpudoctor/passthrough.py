@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gpudoctor.output_tail import Tail, stands_still
+from gpudoctor.output_tail import SILENT, Tail, stands_still
 from gpudoctor.process_family import Family
 from gpudoctor.process_memory import largest_child, oom_kills
 
@@ -207,7 +207,8 @@ def _copy(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Ta
         ready = poll.poll(1000 * LINGER)
         if tail.silent is None:
             family.look(tail.heard)
-            if stands_still(time.monotonic() - tail.heard, tail.longest):
+            silent = time.monotonic() - tail.heard
+            if silent >= SILENT and stands_still(silent, tail.longest, family.still()):
                 family.ask()
         if not ready and process.poll() is not None:
             return

@@ -47,7 +47,8 @@ class Stat(NamedTuple):
     dead: bool
     """Whether it has ended and nobody has waited for it yet."""
     seconds: float
-    """Of processor time that it has used."""
+    """Of processor time that it has used, and that its first thread waited for a processor."""
+    name: str
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Member:
 
     pid: int
     parent: "Member | None"
+    name: str = ""
     looks: int = 0
     rank: int | None = None
     spawned: bool = False
@@ -69,7 +71,7 @@ class Member:
 
     @property
     def share(self) -> float:
-        """How much of one processor it used since the command last printed something."""
+        """How much of one processor it used, or would have, since the command last printed something."""
         return (self.last[1] - self.since[1]) / max(self.last[0] - self.since[0], 1.0)
 
 
@@ -94,7 +96,7 @@ class Family:
             if pid not in found and member.gone is None:
                 member.gone = now
         for pid, (member, stat) in found.items():
-            member.last = (now, stat.seconds)
+            member.last, member.name = (now, stat.seconds), stat.name
             if fresh or not member.looks:
                 member.since = member.last
             if member.looks < FORMS:
@@ -151,10 +153,20 @@ class Family:
         if self._awaits():
             return "torchrun had started no rank, and waited for other nodes"
         if not there:
-            return ""
+            return self._busiest()
         said = [f"{_name(m)} had been gone for {self.looked - (m.gone or 0):,.0f} s" for m in self._gone()]
         said += [f"{_name(m)} {_did(m)}" for m in there if m.looks > FORMS]
         return listed(said, 8, str)
+
+    def _busiest(self) -> str:
+        """Say which process computed where no ranks are known, such as a compiler, or that none did."""
+        there = [m for m in self.members.values() if m.gone is None and m.looks > FORMS]
+        if not there or self.ranks():
+            return ""
+        most = max(there, key=lambda m: m.share)
+        if most.share > IDLE:
+            return f"{most.name} (pid {most.pid}) {_did(most)}"
+        return f"{listed([f'{m.name} (pid {m.pid})' for m in there], 4, str)} waited"
 
     def ask(self) -> None:
         """Have py-spy read where the ranks stand, unless it was asked already; it does not stop them."""
@@ -230,10 +242,15 @@ def _read(path: str) -> bytes:
 
 def _stat(pid: int) -> Stat | None:
     # The name, in brackets, may hold blanks and brackets itself: proc(5).
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    name, _, rest = _read(f"/proc/{pid}/stat").rpartition(b")")
+    fields = rest.split()
     if len(fields) < 13:
         return None
-    return Stat(fields[0] in (b"Z", b"X"), (int(fields[11]) + int(fields[12])) / TICKS)
+    seconds = (int(fields[11]) + int(fields[12])) / TICKS
+    # Where others keep the processors busy, a process that computes gets little of them: proc_schedstat, in ns.
+    queued = _read(f"/proc/{pid}/schedstat").split()
+    seconds += int(queued[1]) / 1e9 if len(queued) > 1 else 0.0
+    return Stat(fields[0] in (b"Z", b"X"), seconds, name.partition(b"(")[2].decode(errors="replace"))
 
 
 def _children(pid: int) -> list[int]:

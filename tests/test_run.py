@@ -366,6 +366,26 @@ def test_a_launcher_that_waits_for_other_nodes_has_started_no_rank(options, awai
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(
+    ("work", "said"), [("sleep 60", "waited"), ("while :; do :; done", "sh (pid N) computed")]
+)
+def test_without_ranks_the_process_that_computed_is_named(work, said, monkeypatch):
+    monkeypatch.setattr("gpudoctor.process_family.EVERY", 0.0)
+    with subprocess.Popen(
+        ["sh", "-c", f"echo ready; {work}; exit"], stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        process.stdout.readline()
+        family = Family(process.pid)
+        for _ in range(5):
+            family.look(0.0)
+            time.sleep(0.5)
+        told, still = re.sub(r"pid \d+", "pid N", family.told()), family.still()
+        os.killpg(process.pid, signal.SIGKILL)
+    assert told.endswith(said)
+    assert not still
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_rank_that_computes_does_not_stand_still(tmp_path, monkeypatch):
     said, still, _ = stood(tmp_path, monkeypatch, -1, "os.environ['RANK'] == '1' or time.sleep(1)")
     assert re.fullmatch(r"rank 0 waited, rank 1 (?:computed|used \d+% of a processor)", said)

@@ -25,7 +25,7 @@ def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
     None, too, where a shell said last of all that a time limit's own signal did, or where somebody killed it.
     """
     number = run.exit_code - 128
-    if run.silent is not None and stands_still(run.silent, run.longest_silence):
+    if run.silent is not None and stands_still(run.silent, run.longest_silence, run.still):
         said = f"{run.name} had printed nothing for {run.silent:,.0f} s when it was ended"
         said += f"{', and stood still' if run.still else ''}{f': {run.ranks}' if run.ranks else ''}"
         stood = read_lines(list(enumerate(run.stacks.splitlines(), 1)), PY_SPY)

@@ -215,6 +215,11 @@ def test_what_a_command_says_of_its_end_is_not_why_it_stood_still_before():
     assert [(f.id, f.severity) for f in report.findings[:1]] == [("silent-hang", Severity.ERROR)]
     assert "its ranks stood still, rank 1 (pid 8) had been gone for 50 s" in report.findings[0].message
     assert "scheduler-ended-job" in [f.id for f in report.findings[1:]]
+    # The start of a program may take long; ranks that do nothing need not be silent for much longer than that.
+    report = explain_run(replace(run, longest_silence=40.0), TRAINED + SHUT)
+    assert report.findings[0].id == "silent-hang"
+    report = explain_run(replace(run, longest_silence=70.0), TRAINED + SHUT)
+    assert report.findings[0].id == "scheduler-ended-job"
     # One that computed may only have had nothing to say; and what had failed before is the reason.
     assert explain_run(replace(run, still=False), TRAINED + SHUT).findings[0].id == "scheduler-ended-job"
     oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
