@@ -49,7 +49,6 @@ check = Check(
             "Where the processes are another user's, or the NPUs are given out twice: send the administrators this",
             "npu-smi info",
             Kind.ADMIN,
-            source="https://github.com/hiyouga/LlamaFactory/issues/3839",
         ),
     ],
     no_reproduction="needs an Ascend NPU",

@@ -35,7 +35,7 @@ LOOKING = HARMLESS | set(
 LOOKING |= {
     "command", "dcgmi health", "git rev-parse", "gpudoctor check", "gpudoctor checkpoint inspect", "gpudoctor report",
     "hf auth whoami", "ipmitool sdr", "ipmitool sel", "ipmitool sel list", "iptables", "kubectl describe",
-    "kubectl explain", "kubectl get", "module avail", "nc", "nvcc", "nvidia-imex-ctl", "nvidia-smi dmon",
+    "kubectl explain", "kubectl get", "module avail", "nc", "npu-smi", "nvcc", "nvidia-imex-ctl", "nvidia-smi dmon",
     "nvidia-smi nvlink", "nvidia-smi topo", "pip check", "pip freeze", "pip show", "py-spy dump", "scontrol show",
     "ssh", "systemctl status", "python", "chronyc", "timedatectl",
 }  # fmt: skip
