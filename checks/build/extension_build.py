@@ -97,6 +97,8 @@ check = Check(
         # built where no CUDA toolkit or GPU was seen: detectron2, mmcv, torchvision's kin
         r"Error: (?:\w+ is )?(?P<without>[Nn]ot compiled with (?:GPU|CUDA) support)",
         r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",
+        r"Unable to run \S{1,300}/(?P<toolkit>nvcc), unable to compile CUDA op",
+        r"Cannot find `?(?P<toolkit>nvcc)\b",
     ],
     message="an extension could not be compiled here[: <extension>][: <package>][: <ninja> is missing][: <toolkit> is missing]"
     "[: <missing> is missing][: <compiler> is missing]"

@@ -37,6 +37,7 @@ check = Check(
         r"package `?flash[_-]attn(?:_\d)?`? seems to be not installed",
         r"No module named '?(?P<module>flash_attn(?:_interface|_2_cuda|_3)?)\b",
         r"(?:ImportError|AssertionError|ValueError|RuntimeError): .{0,40}\b[Ff]lash[ _-]?[Aa]tt(?:ention|n)(?:[ -]?\d)? (?:is not (?:available|installed)|not (?:found|installed))",
+        r"(?:Import|Runtime|Assertion|Value)Error: .{0,160}\b[Rr]equires (?:the )?flash[_-]attn\b(?! (?:version|v\d))",
     ],
     message="the model asks for FlashAttention, which is not there[: <why>][: there is no <module>]",
     fixes=[

@@ -103,6 +103,23 @@ UNPICKLING = (
     r"(?:torch[/\\]serialization\.py\"?, line \d+, in (?:find_class|_?load|_legacy_load)\b|unpickler\.load\(\)|find_class\(mod_name)"
     r"(?:[^\n]*\n){1,6}?[^\n]{0,80}(?:ModuleNotFound|Import)Error: No module named"
 )
+# FlashAttention has a page of its own, and so has torch.
+ELSE = r"(?!.{0,200}(?:not found in your environment: |toggled on))(?!.{0,120}\b[Ff]lash[ _-]?[Aa]tt)"
+OPTIONS = r"(?:-U |--upgrade |--user )?['\"]?"
+WANTED = (
+    r"(?:not (?:been )?installed|not available|not found|\b[Rr]equires?|[Pp]lease (?:\w+ ){0,2}install|"
+    r"need(?:s|ed)? to (?:be )?install)"
+)
+# a name, and none of what is no package of Python's
+LIBRARY = (
+    r"[`'\"]?(?P<library>(?!(?:[Pp]y)?[Tt]orch\b|this\b|it\b|and\b|the\b|[Ff]lash|CUDA\b|nvcc\b|[Nn]inja\b|NCCL\b|MPI\b|ffmpeg\b|git\b|gcc\b|g\+\+)"
+    r"[A-Za-z][\w.-]{1,40})[`'\"]?"
+)
+# what others ask for by its release
+RELEASED = (
+    r"(?:accelerate|transformers|peft|deepspeed|bitsandbytes|datasets|huggingface[_-]hub|safetensors|torchdata|torchao|"
+    r"DeepSpeed|tokenizers|liger-kernel|trl|kernels)"
+)
 WHICH_PYTHON = Fix("See which Python the job runs", 'python -c "import sys; print(sys.executable, sys.path)"')
 STANDARD = sys.stdlib_module_names | {"asynchat", "asyncore", "cgi", "imp", "pipes", "smtpd", "telnetlib"}
 """What no package brings: Python's own modules, those too that newer releases have dropped (docs.python.org, whatsnew)."""
@@ -134,6 +151,14 @@ check = Check(
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
         r"ImportError: Please install (?P<package>apex) from\b",
+        # whatever stands between what is asked for and the command
+        rf"(?:ImportError|ModuleNotFoundError): {ELSE}.{{0,240}}\bpip3? install {OPTIONS}(?!torch\b|flash|git\+|ninja\b)(?P<package>[A-Za-z][\w.\[\]-]{{1,60}})",
+        rf"\b(?:Value|Runtime|Assertion)Error: (?=.{{0,240}}{WANTED}){ELSE}.{{0,240}}\bpip3? install {OPTIONS}(?!torch\b|flash|git\+|ninja\b)(?P<package>[A-Za-z][\w.\[\]-]{{1,60}})",
+        rf"(?:ImportError|ModuleNotFoundError): {ELSE}.{{0,200}}\brequires? (?:the |either )?{LIBRARY}(?: client)?(?: library| package| module)? (?:package|to be installed)\b",
+        rf"(?:ImportError|ModuleNotFoundError): {ELSE}(?:.{{0,160}} )?{LIBRARY}(?: package| library)? (?:is not|isn't) (?:installed|available\. Please install)",
+        rf"(?:ImportError|ModuleNotFoundError): {ELSE}[Pp]lease install (?:the )?(?!with\b){LIBRARY}(?: package| library)?(?: to\b|\.?$)",
+        r"\b(?:Runtime|Value|Assertion)Error: (?P<library>DeepSpeed|[Aa]pex|PEFT|vLLM|fairscale|bitsandbytes|accelerate|xFormers|Transformer Engine|TorchAO) is not (?:installed|available)\b",
+        rf"\b(?:Import|Runtime|Value)Error: .{{0,160}}\b[Rr]equires? [`'\"]?(?P<newer>{RELEASED} ?>=? ?\d+(?:\.\d+){{1,3}})",
     ],
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
     fixes=[
@@ -150,6 +175,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     groups = sighting.groups
     run = groups.get("run", "")
     module = groups.get("module", run)
+    if newer := groups.get("newer", "").replace(" ", ""):
+        yield check.found(
+            f"a library asks for {newer}, which is not installed", fixes=_installed(f"'{newer}'")
+        )
+        return
     wanted = groups.get("packages") or groups.get("package") or groups.get("library") or ""
     if not module:
         # The name of a library need not be that of its package.

@@ -44,6 +44,7 @@ check = Check(
         r"requires the PyTorch library but it was not found in your environment",  # transformers
         r"The package named for PyTorch is \"torch\"",
         r"No package metadata was found for torch\s*$|The 'torch[^'a-z]{0,30}' distribution was not found",
+        r"\b(?:Import|ModuleNotFound|Assertion|Runtime)Error: .{0,160}(?:PyTorch (?:isn't|is not) installed|[Yy]ou need to install [Pp]y[Tt]orch\b|without torch installed)",
     ],
     message="the Python that ran has no torch: it is not the one, or not the environment, that "
     "torch was installed into",

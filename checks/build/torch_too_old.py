@@ -128,7 +128,7 @@ check = Check(
         rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]*\w)",  # pip
         rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
         rf"VersionConflict: \(torch (?P<found>[\w.+]*\w) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
-        rf"\b(?:[Rr]equires?|[Nn]eeds|[Ee]xpects|[Dd]epends on) (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you|\S{{0,9}} and a supported device)",
+        rf"\b(?:[Rr]equires?|[Nn]eeds|[Ee]xpects|[Dd]epends on) (?:at least |to have |an? )?`?(?:PyTorch|[Pp]ytorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you|\S{{0,9}} and a supported device)",
         rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
         rf"\b(?:PyTorch|[Tt]orch)(?: version)? (?:must|should|has to) be (?:>=|>|at least|newer than) ?{VERSION}",
         rf"require users to upgrade torch to at least {VERSION}",
@@ -169,6 +169,14 @@ check = Check(
         r"(init_process_group|\bcheckpoint)\(\) got an unexpected keyword argument '(?P<name>device_id|use_reentrant)'",
         r"'DistributedDataParallel' object has no attribute '(?P<name>_set_static_graph)'",
         r"'(?P<name>weights_only|mmap)' is an invalid keyword argument for Unpickler",
+        rf"\b(?:[Hh]ave at least|[Uu]se|[Rr]equires?|[Nn]eeds) (?:PyTorch|[Tt]orch) (?:version )?{VERSION} or (?:higher|newer|later|above)",
+        rf"\b(?:PyTorch|[Tt]orch) version (?:must|should|has to) be {VERSION} or (?:higher|newer|later|above)",
+        rf"\b(?:PyTorch|pytorch|[Tt]orch) ?>= ?{VERSION} is required (?:to\b|for (?!a normal))",
+        rf"\bonly available (?:when|in|with|for) (?:PyTorch|pytorch|[Tt]orch)(?: version)? ?(?:>= ?)?{VERSION}",
+        rf"\bnot available (?:in|with|for) (?:PyTorch|pytorch|[Tt]orch) ?< ?{VERSION}",
+        rf"\bupgrade (?:your )?(?:PyTorch|[Tt]orch) to at least {VERSION}",
+        rf"\b[Mm]inimum (?:PyTorch|pytorch|torch) version(?: requirements?)?(?: of [\w.-]{{1,40}})? is {VERSION}, but got",
+        r"\bcheckpoint was (?:likely )?saved with a newer version of (?:PyTorch|torch)\b",
     ],
     # a foreign or empty torch lacks the newer names too
     follows=["torch-shadowed"],

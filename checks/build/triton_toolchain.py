@@ -98,9 +98,11 @@ check = Check(
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang)(?:\.exe)?)', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
+        r"Error: no (?P<triton>working Triton) found",
+        r"Error: .{0,100}(?:needs|requires) (?P<triton>Triton), which is not (?:installed|available)",
     ],
     message="kernels cannot be compiled on this machine[: CXX names <cxx>, which does not run here][: CC names <cc>, and there is "
-    "no such program][: <compiler> is not there][: <header> is not there][: <library> is not "
+    "no such program][: <compiler> is not there][: <triton> is not there][: <header> is not there][: <library> is not "
     "found][: <failed> failed][: <mapped> cannot be loaded, its file system is mounted noexec]",
     fixes=[
         MOVED,

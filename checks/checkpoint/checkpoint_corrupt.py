@@ -114,6 +114,9 @@ check = Check(
         r"RuntimeError: (?P<what>invalid hash value) \(expected \"\w+\", got \"\w+\"\)",
         # torch 2.15, of a file that was cut off: the zip archive's directory would begin before it
         Symptom(r"OSError: (?P<what>\[Errno 22\] Invalid argument) *$", near=r"PyTorchFileReader\("),
+        r"is not a loadable checkpoint \W{1,4}the file is (?P<what>empty, truncated or corrupted)",  # Ultralytics
+        r"Failed to parse safetensors header for .{1,300}\): (?P<what>[\w -]{4,80})",
+        r"checkpoint file is corrupt: (?P<what>[\w ]{3,59}\w)",
     ],
     fixes=[BEFORE, LOOK, ONE_WRITER, FETCH],
 )

@@ -106,6 +106,9 @@ check = Check(
         r"KeyError: (?P<key>'pytorch-lightning_version')",
         r"Cannot load .{1,300} because the following keys are missing",  # diffusers
         r"Cannot load model parameters from checkpoint .{0,300}; please ensure that the architectures match",  # fairseq
+        # transformers and huggingface_hub, of a checkpoint in shards; Lightning
+        rf"^\W{{0,4}}(?:RuntimeError: )?(?:Error\(s\) in loading state_dict for \w{{1,100}}\s{{1,4}})?(?:Missing|Unexpected) key\(s\): {FIRST}",
+        r"contains a key '(?P<key>[\w.-]{1,200})' that does not exist in the loaded checkpoint",
     ],
     message="the model and the file have different keys[, such as <key>], and no wrapper's prefix explains it",
     fixes=[

@@ -70,6 +70,7 @@ check = Check(
         Symptom(r"these keys have mismatched shape:", near=r"RuntimeError: The model and loaded state dict"),
         r"loaded state dict (?:contains a parameter group that doesn't match|has a different number of parameter groups)",
         r"checkpoint being loaded used a DP world size of (?P<saved>\d+) but the current world size is (?P<world>\d+)",
+        rf"Global shape mismatch for loaded \({FILE}\) and expected \({MODEL}\) tensor for key {KEY}",  # Megatron-LM
     ],
     message="tensors of the file have other sizes in the model, and cannot be copied into it",
     fixes=[

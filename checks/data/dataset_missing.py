@@ -102,6 +102,11 @@ check = Check(
             r"cannot be read|not one 28 x 28 image).{0,200})"
         ),
         r"OSError: (?P<cut>image file is truncated|broken data stream when reading image file|unrecognized data stream contents)",
+        # fairseq, datasets, Ultralytics
+        r"(?:Error|Exception): (?:Cannot find dataset|could not find dataset|Dataset not found): (?:.{0,200}\()?(?P<path>[^\s()]{1,300})",
+        r"Dataset \S{1,100}: could not find data in (?P<path>\S{1,300})\. Please make sure to call",
+        r"No such files?: '(?P<path>[^'\n]{1,300})'.{0,340}\. Expected to load a `?Dataset\w*`? object",
+        r"Dataset '(?P<path>[^'\n]{1,300})' (?:for task=\w+ )?not found\b",
     ],
     fixes=[
         Fix(

@@ -40,6 +40,9 @@ check = Check(
     symptoms=[
         r"batch_size should be a positive integ\w{2,4} value, but got batch_size ?= ?(?P<size>0|\d{1,9}\.\d{1,20})(?![\w.])",
         r"\bbatch(?:-size |=)(?P<batch>\d{1,9})'? (?:not|must be) (?:a )?multiple of (?P<of>GPU count \d{1,5}|WORLD_SIZE)",  # YOLO
+        # accelerate, Megatron-LM
+        r"\bbatch[ _]size \((?P<batch>\d{1,9})\) (?:needs to|must|should) be a (?:round )?multiple of (?P<of>the number of (?:processes|ranks|GPUs) \(\d{1,6}\))",
+        r"global batch size \((?P<batch>\d{1,9})\) is not divisible by (?P<of>micro[ -]batch[ -]size \(\d{1,9}\) times ?data parallel size \(\d{1,9}\))",
     ],
     fixes=[
         Fix(

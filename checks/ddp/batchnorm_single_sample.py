@@ -37,6 +37,7 @@ check = Check(
             rf"Expected more than 1 (?:value per channel|spatial element) {GOT}",
             unless=r"in replica \d+ on device \d+",
         ),
+        r"\bgives BatchNorm a single value per channel",  # Ultralytics
     ],
     message="a normalisation layer in training got an input[ of size <size>] with a single value per channel, which has no spread",
     fixes=[

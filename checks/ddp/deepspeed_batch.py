@@ -68,6 +68,7 @@ check = Check(
             near=r"- ds (?P<ds>(?:train_|gradient_acc)\w+=\S+) vs hf (?P<hf>\w+(?: \(calculated\))?=\S+)",
         ),
         r"accelerate\.prepare\(\).{0,3} requires you to pass at least one of training or evaluation (?P<loaders>dataloaders)",
+        r"Train batch size must be (?P<divisible>divisible by micro-batch data parallelism)",
     ],
     fixes=[AUTO, OWN],
     no_reproduction="needs DeepSpeed",
@@ -91,6 +92,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif "loaders" in seen:
         said = "accelerate gives DeepSpeed the batch size of a loader, and was given no loader that has one"
         yield check.found(said, fixes=[PREPARE, OWN])
+    elif "divisible" in seen:
+        yield check.found(
+            "train_batch_size is no multiple of the micro batch size times the ranks that share the data"
+        )
     elif "zero" in seen:
         yield check.found(f"{seen['zero'].lower()} is not above 0 in DeepSpeed's configuration")
     else:

@@ -43,6 +43,13 @@ check = Check(
         r"world size \((?P<world>\d+)\) must be divisible by 'group_size=(?P<by>\d+)'",
         r"Number of GPUs must be divisible by the product of all parallelism sizes",
         r"ParallelismConfig total_size \((?P<mesh>\d+)\) does not match num_processes \((?P<world>\d+)\)",
+        r"(?:[Ww]orld[ _]size|WORLD_SIZE):? \(?(?P<world>\d+)\)? (?:is not|must be|should be) divisible by (?!the product of all|\d)(?:the )?(?P<by>\w[^.\n]{1,120}?)(?: to derive \w+)?\)?\.?$",
+        r"(?:parallel_(?:size|dim|degree)|num_stages) \(\d+\) must divide (?:the )?(?:distributed )?world[ _]size \(?(?P<world>\d+)",
+        r"parallel\w{0,40}(?:`?(?:=| \()\d+\)?)?`? (?:multiplied )?(?:must|should) (?:equal|be) (?:the )?(?:distributed )?world[ _]size \(?(?P<world>\d+)",
+        r"\bmesh \((?P<product>[^)\n]{3,80})\) must cover the (?:distributed )?world size \(?(?P<world>\d+)",
+        r"\bworld_size \((?P<world>\d+)\) must be equal to the (?P<product>tensor_parallel_size .{1,160}?)\.?$",
+        r"World size (?P<world>\d+) (?:is greater than|is not divisible by|does not equal) the product of the specified parallelism degrees",
+        r"parallel mesh requires (?P<mesh>\d+) processes, but world_size is (?P<world>\d+)",
     ],
     message="the parallel sizes[, <product>,] do not fit the number of ranks[, here <world>][: the mesh has <mesh>][: a group of <group> is asked for]"
     "[: rank <beyond> is to be in a group]"

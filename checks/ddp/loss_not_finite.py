@@ -123,6 +123,9 @@ check = Check(
         # Megatron; with float16 it skips such a step, and counts it
         r"loss scale: 1\.0 \| grad norm: (?P<value>nan|inf)\b",
         r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
+        r"\b[Tt]rain loss (?:\S{1,80} )?contains a NaN\b",  # Composer
+        r"Training failed: NaN persisted for \d+ epochs",  # Ultralytics
+        r"\binf/nan detected, aborting\b",  # transformers
     ],
     message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"
     "[: the loss scale fell to <scale>][: the loss scale fell below <least>]"

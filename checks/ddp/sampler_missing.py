@@ -30,8 +30,11 @@ from gpudoctor.facts import LACKS, SHUFFLED, Call, Condition, Known, Script, Thi
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note for a data set that nothing is learnt from",
-    symptoms=[r"ranks (?P<first>\d+) and (?P<second>\d+) are given the same samples"],
-    message="ranks <first> and <second> are given the same samples: their loaders have no sampler that divides the data",
+    symptoms=[
+        r"ranks (?P<first>\d+) and (?P<second>\d+) are given the same samples",
+        r"The world_size\((?P<world>\d+)\) > 1 but dataloader does not use DistributedSampler",  # Composer
+    ],
+    message="ranks[ <first> and <second>] are given the same samples: their loaders have no sampler that divides the data[ among <world>]",
     fixes=[
         Fix(
             "Give each rank its share",

@@ -84,6 +84,9 @@ check = Check(
         r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
         # TensorFlow, which goes on with the CPU
         r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        r"Error: (?P<asked>You requested to find \d+ devices but there are no visible CUDA devices)",
+        r"(?:Error|Exception): (?P<asked>GPUs requested but none are available|No available GPU device found|No GPU (?:or Intel XPU )?found\. A GPU)",
+        r"JIT builder for '[^'\n]{1,80}' (?P<asked>found no CUDA devices)",
     ],
     follows=["torch-cpu-build", "nouveau-bound", "open-kernel-module"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],
@@ -109,6 +112,7 @@ MEANT = {
     "count": "torchrun was to start one process per GPU",
     "binding": "torchrun was to bind each process to the NUMA node of its GPU",
     "lightning": "Lightning was to use GPUs",
+    "asked": "the program was to use GPUs",
 }
 
 

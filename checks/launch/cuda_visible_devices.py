@@ -68,6 +68,10 @@ check = Check(
         r"device_id \w+:(?P<device>\d+) is out of range\. Please use a device index less than .{0,60}: [1-9]",
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:10|101|38|100)\)(?! ?:)",
+        Symptom(  # Lightning; under Slurm it is slurm-gpu-binding
+            r"You requested to find \d+ devices but this machine only has (?P<visible>\d+) GPUs?",
+            unless=r"\bSLURM_|\bsrun\b",
+        ),
     ],
     follows=[
         "driver-not-loaded",

@@ -59,6 +59,13 @@ check = Check(
         r"Bootstrap Root : rank (?P<twice>\d+) of (?P<size>\d+) ranks has already checked in",
         r"Bootstrap Root : mismatch in rank count from procs (?P<counted>\d+) : (?P<size>\d+)",
         r"Bootstrap Root : mismatch in info from procs, nranks (?P<counted>\d+) vs (?P<size>\d+)",  # since 2.23
+        # DeepSpeed under mpirun, Lightning, Composer
+        r"\b(?P<name>LOCAL_RANK) \((?P<one>\d+)\) != OMPI_COMM_WORLD_LOCAL_RANK \((?P<other>\d+)\)",
+        r"Mismatch in (?P<name>local rank) setting, args\.local_rank=(?P<one>-?\d+) but env\['LOCAL_RANK'\]=(?P<other>-?\d+)",
+        r"\bMPI (?P<name>rank|world size) (?P<one>\d+) does not match torch (?:rank|world size) (?P<other>\d+)",
+        r"initialized with a value of (?P<one>\d+) for \w+, but environment variable (?P<name>[A-Z_]{4,30}) has value (?P<other>\d+)",
+        r"`?num_nodes=\d+`? in Lightning, but the product \((?P<one>\d+ \* \d+)\) does not match the world size \((?P<other>\d+)\)",
+        r"attempted to launch new distributed processes with `?(?P<again>local_rank > 0)",
     ],
     otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
@@ -68,9 +75,13 @@ check = Check(
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """Say what the ranks told NCCL of themselves, and what cannot be true of it."""
+    """Say what the ranks told NCCL or a framework of themselves, and what cannot be true of it."""
     seen = sighting.groups
-    if "twice" in seen:
+    if "again" in seen:
+        message = "a process that a launcher started wants to start ranks itself: LOCAL_RANK was set or changed by hand"
+    elif "one" in seen:
+        message = f"two launchers, or a launcher and the script, disagree on the {seen.get('name', 'number of ranks')}: {seen['one']} and {seen['other']}"
+    elif "twice" in seen:
         message = f"two processes take themselves for rank {seen['twice']} of {seen['size']}: another rank is missing"
     else:
         message = f"one process counts {seen['counted']} ranks and another {seen['size']}: they are of different launches"

@@ -55,6 +55,11 @@ check = Check(
         # DeepSpeed tries ssh to the first node of the hostfile
         r"Command 'ssh .{1,200}(?P<reason>returned non-zero exit status 255)",
         r"but host=\S{1,100} was (?P<reason>not reachable via ssh)",
+        # Horovod, accelerate
+        r"(?P<reason>could not connect to some hosts via ssh)",
+        r"(?P<slots>mpirun or mpiexec were not found)",
+        r"(?P<slots>Not enough slots on the hosts)",
+        r"(?P<slots>Requested more processes \(\d+\) than there are available slots \(\d+\))",
     ],
     message="the launcher could not start its processes[ on another node: <reason>][: <slots>]",
     follows=["hostname-resolution", "rendezvous-unreachable", "thread-limit"],

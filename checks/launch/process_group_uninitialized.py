@@ -43,6 +43,12 @@ check = Check(
         r"DeepSpeed backend not set, please initialize it using init_process_group",
         r"AssertionError: .{0,80}(?P<group>parallel group) is not initialized",  # Megatron, vLLM
         r"[Nn]eed to initialize default process group using .?init_process_group",
+        r"AssertionError: .{0,80}(?P<group>parallel group(?:-gloo)?(?: with [\w ]{1,40})?) is not initialized",
+        r"(?:Error|Exception): .{0,160}\btorch[.-]distributed (?:to be|must be|is not) initialized",
+        r"Distributed backend is not initialized\. Please set dist_init_required",  # DeepSpeed
+        r"Distributed environment is not initialized but comm operator",
+        r"The collective group '(?P<group>[^'\n]{1,80})' is not initialized in the process",  # Ray
+        r"[Mm]ake sure you init torch distributed in your script",  # transformers
     ],
     message="torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
     fixes=[

@@ -61,6 +61,8 @@ check = Check(
         r"The node_rank must be less than the number of nodes",
         r"AssertionError: Launching training without ssh, but --node_rank is not set correctly",  # DeepSpeed
         Symptom(OWN, near=ALONE),
+        r"a process with rank\((?P<number>\d+)\), and all processes must have smaller rank than the world_size\((?P<size>\d+)\)",  # Composer
+        r"\brank '(?P<number>\d+)' must be less than world size '(?P<size>\d+)'",  # Ray
     ],
     fixes=[TORCHRUN, NODES, NUMBER, DROP],
 )

@@ -116,6 +116,9 @@ check = Check(
         r"DCP needs (?P<variable>MASTER_(?:ADDR|PORT)) to use prefix store",
         r"RuntimeError: (?P<variable>LOCAL_RANK) is not in the environment\. Consider passing fallback_rank",
         r"argument --master-port\S*: invalid int value: '(?P<port>[^']{0,60})'",
+        r"requires the (?P<variable>LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) environment variable",  # DeepSpeed
+        r"(?:[Ee]nvironment variable )(?P<variable>LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) is not set",
+        r"(?P<variable>LOCAL_RANK|RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) environment variable (?:is )?not set",
     ],
     fixes=[
         TORCHRUN,

@@ -63,6 +63,9 @@ check = Check(
         r"\b[Dd]istributed package is not available",
         r"torch\.distributed(?:\.is_available\(\) is False| is not available\b)",
         r"Distributed package doesn't have (?P<backend>MPI|UCC|XCCL|Gloo|GLOO) built in",
+        r"(?:Error|Exception): (?:Torch distributed|Distributed torch|torch\.distributed\.\w{2,20}) is not available",
+        r"`?torch\.distributed`{0,2} must be used\. However, it is not available in your installation",
+        r"requires (?P<backend>XCCL|NCCL|UCC|MPI|GLOO), which is not available in this PyTorch build",
     ],
     message=(
         "this build of torch lacks[ the rendezvous by <rendezvous>:// (for Windows it came with torch 1.8) of][ the backend <backend> of][ <name>, and with it] torch.distributed: "

@@ -43,6 +43,9 @@ check = Check(
         r"(?<![\w./~-])(?P<repository>\w[\w.-]*(?:/[\w.-]+)?) is not a local folder and is not a valid model identifier listed on",
         r"40[13] Client Error: (?:Unauthorized|Forbidden) for url: https?://(?:huggingface\.co|hf\.co)/(?:api/(?:models|datasets)/|datasets/)?(?P<repository>[\w.-]+/[\w.-]+)",
         r"Invalid (?:user token|credentials in Authorization header)",
+        r"\bToken is required\b.{0,60}, but no token found",
+        r"401 Unauthorized: a valid token is required",
+        r"Repo for (?:model|dataset) `?(?P<repository>[\w./-]+)`? does not exist on the Hub\. If you are trying to access a private repo",
     ],
     message="the Hub did not hand out the repository[ <repository>]: no token in the job, no access granted yet, or another "
     "name",

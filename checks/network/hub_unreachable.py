@@ -105,6 +105,10 @@ check = Check(
             near=WEB,
             unless=r"torch[./\\]distributed|MASTER_ADDR|init_process_group",
         ),
+        r"cannot find the appropriate snapshot folder for the specified revision on the local disk",
+        r"The cached snapshot for .{1,200} is incomplete: .{1,300}Outgoing traffic is disabled",
+        r"There was a specific connection error when trying to load (?P<repository>[\w.-]+/[\w.-]+)",
+        r"Download failure for \S{1,300}\. (?:Environment may be offline|Retry limit reached)",  # Ultralytics
     ],
     fixes=[
         Fix(

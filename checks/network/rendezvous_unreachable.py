@@ -132,6 +132,7 @@ check = Check(
         r"etcd\.EtcdConnectionFailed",
         # Ray's head, where a node or a program looks for it
         r"(?:Failed|Unable) to connect to GCS at (?:address )?(?P<host>[\w.-]{0,100}):(?P<port>\d+)",
+        r"Horovod was unable to connect to (?P<host>[\w.-]{1,100})",
     ],
     message=(
         "this process could not connect[ to <host>][ port <port>][ within <ms> ms][ within <seconds> "

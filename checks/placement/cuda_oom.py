@@ -153,6 +153,8 @@ check = Check(
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:2)\)(?! ?:)",
         r"Allocator \(GPU_\d+_\w+\) ran out of memory|\bcub::\w.{0,200}status: out of memory",  # TensorFlow
+        r"Evaluation hit an out-of-memory error\b",  # transformers
+        r"Failed to load model - not enough GPU memory",  # vLLM
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
 )

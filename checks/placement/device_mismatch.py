@@ -114,6 +114,13 @@ check = Check(
         r"returned an invalid gradient at index \d+ - expected device (?P<other>[\w:]+) but got (?P<device>[\w:]+)",
         rf"returned an invalid gradient at index \d+ - expected type {CUDA} but got {CPU}",
         rf"returned an invalid gradient at index \d+ - expected type {CPU} but got {CUDA}",
+        r"\b(?:needs? to (?:be|reside)|needs?.{1,60}(?<!\bto be)) on (?:the same|one) (?:device|GPU)\b",
+        r"[Pp]lace both on the same device\b",
+        r"the optimizer parameters are not on the same device\b",  # accelerate, transformers
+        r"\b(?:param|loss|tensor|mask)\w* is on (?P<device>[\w:]+) and must be '(?P<other>\w+)'",  # DeepSpeed's CPUAdam
+        r"must be on the original device: (?P<other>[\w:]+) but device in use is (?P<device>[\w:]+)",
+        r"\b[Ee]xpected [\w ]{1,60} to be on device (?P<other>[\w:]+), (?:but )?got (?P<device>[\w:]+)",
+        r"were not on the (?P<other>\w+) while the `?Accelerator`? is configured for",
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[

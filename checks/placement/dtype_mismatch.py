@@ -88,6 +88,9 @@ check = Check(
         r"Type promoting not supported\. Got (?P<one>\w+) and (?P<other>\w+)",
         r"Input dtypes must be the same, got: ",
         r"All tensors must have the same dtype, got input",
+        r"(?:the same|identical|one|must share) dtypes?[.,:]? (?:but )?[Gg]ot:? '?torch\.(?P<one>\w+)'? (?:vs\.?|and) '?torch\.(?P<other>\w+)",
+        r"\bdtype \(torch\.(?P<one>\w+)\) must match \w+ dtype \(torch\.(?P<other>\w+)\)",
+        r"\b[Ee]xpected [\w.]{1,60}\.dtype == torch\.(?P<other>\w+), (?:but )?got torch\.(?P<one>\w+)",
     ],
     message="an operation got tensors whose number types do not fit together[: <one> and <other>][: <kernel> is not made for "
     "<unsupported> on this device]",

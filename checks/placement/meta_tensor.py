@@ -77,6 +77,8 @@ check = Check(
         r"(?P<name>[\w.]+): copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op",
         r"(?P<name>[\w.]+) is on the meta device, we need a `?value\b",
         r"attempted to run this operator with Meta tensors",
+        r"\bsome parameters are on the meta device\b",  # accelerate
+        r"(?P<name>[\w.]{1,200}) is on the meta device because it was offloaded",  # transformers
     ],
     fixes=[FRESH, ASSIGN, MAP, SEE],
 )

@@ -41,6 +41,7 @@ check = Check(
         ),
         r"(?:[Bb]float16|bf16|BF16) is not supported (?:on|by) (?:this|your|the current) (?:GPU|device|machine|hardware)",
         r"Type bf16 is not supported",
+        r"bfloat16 autocast requires CUDA with native bfloat16 support",
     ],
     message="bfloat16 is asked for, and this device does not have it[ (<gpu>, compute capability <capability>; <minimum> is "
     "needed)]: the GPU is older than Ampere, or no GPU is seen",

@@ -55,6 +55,7 @@ check = Check(
             near=SENDING,
             unless=rf"{OTHER_ERROR}|An attempt has been made to start",
         ),
+        r"'spawn' start method requires that your script guards the main function",  # Lightning
     ],
     fixes=[
         Fix(

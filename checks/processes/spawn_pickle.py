@@ -85,6 +85,7 @@ check = Check(
         r"Cowardly refusing to serialize non-leaf tensor which requires_grad",
         r"A SemLock created in a fork context is being shared with a process in a spawn context",
         r"Got pickle error when attempting to start a worker Process",
+        r"to a spawned child process, so they must be picklable",
     ],
     message="a process is started with something that cannot be sent to it[: <object>]",
     fixes=[

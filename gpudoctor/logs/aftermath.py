@@ -14,6 +14,7 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     THREAD,
+    is_no_message,
     is_result,
     reports_failure,
     tries_again,
@@ -79,7 +80,7 @@ class Aftermath(Output):
                 return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
         own = [line.text for at, line in enumerate(self.lines) if at > final.place and self._ordinary(at)]
-        results = any(is_result(text, beyond_doubt=True) for text in own) or counts_on(below)
+        results = any(map(is_no_message, own)) or counts_on(below)
         return len(below) <= final.last - final.place and not results
 
     def has_results(self, name: str) -> bool:
@@ -249,7 +250,7 @@ class Aftermath(Output):
                 own = place > message or not before.isdisjoint(shapes([text]))
                 if not own and COMPLAINT.search(text):
                     continue
-                result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
+                result = (is_result if own else is_no_message)(text) or FULL.search(text) is not None
                 key = (line.name, line.who)
                 found[key] = found.get(key, False) or result
         return found

@@ -5,7 +5,7 @@ import re
 from gpudoctor.logs.command_ends import CODES, STATUS
 from gpudoctor.logs.foreign_lines import ENDS_OTHERS, LISTED, PODS, SETUP, STACK
 from gpudoctor.logs.languages import FAILED_AS_A_WHOLE
-from gpudoctor.logs.values import COUNT, DATA, HARMLESS, NAMED_VERSION, OWN_SETTINGS, VALUE
+from gpudoctor.logs.values import COUNT, DATA, HARMLESS, NAMED_VERSION, NUMBER, OWN_SETTINGS, VALUE
 from gpudoctor.patterns import late_pattern
 
 PROGRESS = late_pattern(
@@ -237,6 +237,10 @@ LEVEL = late_pattern(
 """The level at which a logger reports a failure, in front of a line."""
 
 
+PATH = late_pattern(r"^\S{1,300}/\S{1,300}$")
+"""A file, and nothing else in its line."""
+
+
 def says_done(full: str, text: str) -> bool:
     """Return whether a program's logger informs of a good end in a word: no job's script writes with its prefix."""
     return DONE.match(text) is not None and ALIVE.search(full[: len(full) - len(text)]) is not None
@@ -281,6 +285,18 @@ def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)
+
+
+def is_no_message(text: str) -> bool:
+    """Return whether a line right below an exception is a result, and not the rest of what that says.
+
+    An error's message goes on with lists, shapes, files and advice.
+    """
+    if not is_result(text, beyond_doubt=True):
+        return False
+    if any(words.search(text) for words in (SETTLED, PROGRESS, MEASURE)) or PATH.match(text):
+        return True
+    return not sentence(text) and any(words.search(text) for words in (NUMBER, FINISHED))
 
 
 def is_last_step(text: str) -> bool:

@@ -17,12 +17,17 @@ from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.wrapping import cut_pieces, joined, likely_width
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.pattern_cache import compiled
+from gpudoctor.patterns import late_pattern
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import with_signals
 
 ENDS = 60
 """Lines with which a log ends: what counts there alone is not looked for above."""
+LOGGED = late_pattern(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\b")
+"""The level in front of a logger's line."""
+WARNED = late_pattern(r"\b[A-Z]\w{1,60}Warning: ")
+"""What Python writes in front of a warning."""
 BEFORE, AFTER = 60, 30
 """Lines of the same rank that count as standing near a line: a traceback has about as many."""
 
@@ -121,10 +126,10 @@ def seen_in(
             # An index that is older than its checks may name a symptom too many.
             sighting = None
             if check is not None and number < len(check.symptoms):
-                if check.symptoms[number].last and (
-                    places[0] < len(lines) - ENDS or named_in(line.text, inside=False) is not None
-                ):
-                    return  # an exception is no end while something waits
+                if check.symptoms[number].last and places[0] < len(lines) - ENDS:
+                    return
+                if _of_a_program(check.symptoms[number], line):
+                    return
                 sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags, width)
             if check is not None and sighting is not None:
                 result, findings = words.findings(check, sighting)
@@ -147,6 +152,20 @@ def seen_in(
     apart = _apart(found.values())
     seen = [one for _, one in sorted(found.items()) if not one.symptom.differ or one.sighting.where in apart]
     return Sightings(seen, list(failed.values()))
+
+
+def _of_a_program(symptom: Symptom, line: Line) -> bool:
+    """Return whether a program says it where a person, or an end without words, is looked for.
+
+    An exception tells of a failure by itself; and what a logger writes is nobody's question.
+    """
+    if not (symptom.asked or symptom.last):
+        return False
+    if named_in(line.text, inside=False) is not None:
+        return True
+    front = line.full[: len(line.full) - len(line.text)]
+    logged = line.seconds is not None or LOGGED.search(front) or WARNED.search(line.text, 0, 400)
+    return symptom.asked and bool(logged)
 
 
 def _apart(seen: Iterable[Seen]) -> set[str | None]:

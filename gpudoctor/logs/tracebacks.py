@@ -56,6 +56,8 @@ INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
 """The level in front of a logger's line."""
 EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
 """What Docker Compose, and many a supervisor, says of a program's end."""
+GROUP_ENDS = "+---"
+"""What Python draws below the last exception of a group."""
 CALLED_FROM = "At:"
 """Above the Python lines that pybind11 puts behind the message of an exception that came through C++."""
 NAME_BEGUN = late_pattern(r"^(?:[a-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{0,60}\.?$")
@@ -312,6 +314,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
             break
         if lines[after].seconds is not None and lines[number].seconds is None:
             break  # a logger's line, not the exception's
+        if text.startswith(GROUP_ENDS):
+            break
         if EXITED.match(text):
             break  # what had started the program says that it ended
         if RECORD.match(text) or INFORMS.search(lines[after].full[: -len(text)] if text else ""):

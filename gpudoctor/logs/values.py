@@ -26,9 +26,14 @@ DATA = late_pattern(
 """A line that is a value of a program, or a row of a table; it may hold any word."""
 NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
 """A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
+MEASURED = (
+    r"(?<![\w./-])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|(?<![\w.])\d+e[-+]\d"
+)
+NUMBER = late_pattern(MEASURED)
+"""A number that was measured or counted up, and no list, shape or file: those stand in messages of errors too."""
 VALUE = late_pattern(
-    r"(?<![\w./-])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
-    r"(?<![\w.])\d+e[-+]\d|^[\[{(].*[\]})]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
+    rf"{MEASURED}|\btensor\(|"
+    r"^[\[{(].*[\])}]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
     r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
 )
 """What a program prints that has a result: a measure, a list, a file."""

@@ -16,6 +16,12 @@ EXAMPLES = {
     "ValueError: 'batch=18' must be a multiple of GPU count 4. Try 'batch=16' or 'batch=20'": (
         "the batch size of all ranks together, 18, cannot be divided by GPU count 4"
     ),
+    "ValueError: To split batches, the batch size (10) needs to be a round multiple of the number of processes (4).": (
+        "the batch size of all ranks together, 10, cannot be divided by the number of processes (4)"
+    ),
+    "AssertionError: global batch size (100) is not divisible by micro batch size (3) times data parallel size (4)": (
+        "the batch size of all ranks together, 100, cannot be divided by micro batch size (3) times data parallel size (4)"
+    ),
 }
 NOT_THIS = [
     "ValueError: num_samples should be a positive integer value, but got num_samples=0",

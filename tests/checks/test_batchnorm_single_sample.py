@@ -16,6 +16,9 @@ EXAMPLES = {
         "a normalisation layer in training got an input of size [1, 3, 1, 1] with a single value per channel, "
         "which has no spread"
     ),
+    "ValueError: final batch=1 at this size gives BatchNorm a single value per channel; change batch": (
+        "a normalisation layer in training got an input with a single value per channel, which has no spread"
+    ),
 }
 NOT_THIS = [
     (

@@ -73,6 +73,15 @@ EXAMPLES = {
     "OSError: Consistency check failed: file should be of size 4943162336 but has size 1048576 (model-00001-of-00002.safetensors).": (
         MESSAGE + ": 1048576 of 4943162336 bytes"
     ),
+    "TypeError: ERROR best.pt is not a loadable checkpoint — the file is empty, truncated or corrupted (EOFError).": (
+        "the file is damaged or incomplete: empty, truncated or corrupted"
+    ),
+    "SafetensorsParsingError: Failed to parse safetensors header for 'w.safetensors' (path '/srv'): file is truncated. Expected 16 bytes": (
+        "the file is damaged or incomplete: file is truncated"
+    ),
+    "RuntimeError: Expert checkpoint file is corrupt: expected 2D tensor for 'up.weight'": (
+        "the file is damaged or incomplete: expected 2D tensor for"
+    ),
 }
 NOT_THIS = [
     'data = np.load("train/images.npz")\nzipfile.BadZipFile: File is not a zip file',

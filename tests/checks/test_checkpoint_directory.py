@@ -109,6 +109,63 @@ EXAMPLES = {
         "OSError: /data/models/run/checkpoint-2205 does not appear to have a file named modeling_qwen3_bidirectional.py. "
         "Checkout 'https://huggingface.co//data/models/run/checkpoint-2205/tree/main' for available files."
     ): "/data/models/run/checkpoint-2205 is not there, or holds no checkpoint, where this process looks",
+    "FileNotFoundError: Checkpoint path /srv/out/step-10 does not exist": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "CheckpointingException: Checkpoint directory /srv/out/step-10 does not exist": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: The provided checkpoint folder does not exist: /srv/out/step-10": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "FileNotFoundError: Resume checkpoint not found. Please pass one that is there": (
+        "the path is not there, or holds no checkpoint, where this process looks"
+    ),
+    "FileNotFoundError: No checkpoint file found at '/srv/out/step-10'. Is the path right?": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Directory '/srv/out/step-10' does not contain a valid checkpoint.": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: The path '/srv/out/step-10' does not point to a valid checkpoint.": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Can't find a checkpoint index (/srv/out/step-10/model.index) in /srv/out/step-10.": (
+        "/srv/out/step-10/model.index is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: [deepspeed] failed to resume from checkpoint /srv/out/step-10": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Unable to find 'latest' file at /srv/out/latest": (
+        "/srv/out/latest is not there, or holds no checkpoint, where this process looks"
+    ),
+    "FileNotFoundError: can't find ZeRO Stage 3 model state files in directory '/srv/out/step-10'": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Can't find 'adapter_config.json' at '/srv/out/adapter'": (
+        "/srv/out/adapter is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Can't find weights for /srv/out/adapter in /srv/out/adapter or in the Hugging Face Hub.": (
+        "/srv/out/adapter is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: adapter model file not found in /srv/out/adapter. Make sure of the path.": (
+        "/srv/out/adapter is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Tried to load from /srv/out/step-10 but couldn't find a valid metadata file.": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "CheckpointingException: /srv/out/step-10 is not a distributed checkpoint": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "RuntimeError: Unable to find checkpoint in /srv/out/step-10.": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
+    "ValueError: Neither a state dict nor checkpoint files were found.": (
+        "the path is not there, or holds no checkpoint, where this process looks"
+    ),
+    "OSError: /srv/out/step-10 does not appear to have a file named weights.bin but there is a file without the variant fp16.": (
+        "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
+    ),
 }
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'",

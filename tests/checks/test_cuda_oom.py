@@ -115,6 +115,8 @@ EXAMPLES = {
         "Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total capacity; 1.24 GiB already allocated; 2.88 MiB free; 1.25 GiB "
         "reserved in total by PyTorch)"
     ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
+    "RuntimeError: Evaluation hit an out-of-memory error. Lower its batch size.": ("the GPU had no room"),
+    "ERROR: Failed to load model - not enough GPU memory. Try less.": ("the GPU had no room"),
 }
 NOT_THIS = [
     "如果显存不足, 请把 batch_size 改小",

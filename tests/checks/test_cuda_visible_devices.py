@@ -61,6 +61,9 @@ EXAMPLES = {
     "RuntimeError: device 3 is not visible (CUDA_VISIBLE_DEVICES=[0, 1])": (
         MESSAGE + ": device 3 is not visible"
     ),
+    "ValueError: You requested to find 4 devices but this machine only has 2 GPUs.": (
+        "the job asks for a GPU that it cannot see: only 2 are visible"
+    ),
 }
 NOT_THIS = [
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=405 error=11 : invalid argument",

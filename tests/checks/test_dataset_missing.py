@@ -109,6 +109,18 @@ EXAMPLES = {
         "an image cannot be read to its end: image file is truncated"
     ),
     'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop': MESSAGE,
+    "FileNotFoundError: Dataset not found: train (/srv/data/train)": (
+        "the data /srv/data/train is not there for this process, or holds nothing that it can read"
+    ),
+    "FileNotFoundError: Dataset books: could not find data in /srv/data/books. Please make sure to call the builder": (
+        "the data /srv/data/books is not there for this process, or holds nothing that it can read"
+    ),
+    "FileNotFoundError: No such files: '/srv/data/a.json', nor '/srv/data/b.json' found. Expected to load a `Dataset` object": (
+        "the data /srv/data/a.json is not there for this process, or holds nothing that it can read"
+    ),
+    "FileNotFoundError: Dataset 'birds.yaml' for task=detect not found": (
+        "the data birds.yaml is not there for this process, or holds nothing that it can read"
+    ),
 }
 NOT_THIS = [
     # nothing tells that it is data

@@ -41,6 +41,9 @@ EXAMPLES = {
         "ValueError: When using DeepSpeed, `accelerate.prepare()` requires you to pass at least one of training or evaluation "
         "dataloaders with `batch_size` attribute returning an integer value"
     ): "accelerate gives DeepSpeed the batch size of a loader, and was given no loader that has one",
+    "ValueError: Train batch size must be divisible by micro-batch data parallelism": (
+        "train_batch_size is no multiple of the micro batch size times the ranks that share the data"
+    ),
 }
 NOT_THIS = [
     (

@@ -45,6 +45,27 @@ EXAMPLES = {
     "ValueError: ParallelismConfig total_size (4) does not match num_processes (1). Please adjust": (
         MESSAGE + ", here 1: the mesh has 4"
     ),
+    "ValueError: WORLD_SIZE (6) must be divisible by rows * columns (4) to derive tp_size.": (
+        "the parallel sizes do not fit the number of ranks, here 6: it must be divisible by rows * columns (4)"
+    ),
+    "ValueError: tensor_parallel_size (4) must divide world size (6) evenly.": (
+        "the parallel sizes do not fit the number of ranks, here 6"
+    ),
+    "RuntimeError: The sizes `rows_parallel=2` and `columns_parallel_size=2` multiplied should equal the world size (6).": (
+        "the parallel sizes do not fit the number of ranks, here 6"
+    ),
+    "ValueError: the mesh (a=2 x b=2) must cover the distributed world size (6)": (
+        "the parallel sizes, a=2 x b=2, do not fit the number of ranks, here 6"
+    ),
+    "AssertionError: world_size (6) must be equal to the tensor_parallel_size (2) x pipeline_parallel_size (2).": (
+        "the parallel sizes, tensor_parallel_size (2) x pipeline_parallel_size (2), do not fit the number of ranks, here 6"
+    ),
+    "ValueError: World size 6 does not equal the product of the specified parallelism degrees 4.": (
+        "the parallel sizes do not fit the number of ranks, here 6"
+    ),
+    "RuntimeError: The parallel mesh requires 8 processes, but world_size is 6.": (
+        "the parallel sizes do not fit the number of ranks, here 6: the mesh has 8"
+    ),
 }
 NOT_THIS = [
     "AssertionError: 250682 is not divisible by 8",

@@ -129,6 +129,27 @@ EXAMPLES = {
         MESSAGE + ": one on cuda:0, one on cpu"
     ),
     "ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)": MESSAGE,
+    "RuntimeError: fused norm needs x and w on the same device, got cuda:1 and cpu.": (
+        "the tensors of one operation lie on different devices"
+    ),
+    "ValueError: The student is on cpu but the teacher is on cuda:1. Place both on the same device in their map.": (
+        "the tensors of one operation lie on different devices"
+    ),
+    "ValueError: The model and the optimizer parameters are not on the same device, so build it later.": (
+        "the tensors of one operation lie on different devices"
+    ),
+    "AssertionError: CPUAdam param is on cuda:0 and must be 'cpu', make sure that it is offloaded.": (
+        "the tensors of one operation lie on different devices: one on cuda:0, one on cpu"
+    ),
+    "ValueError: Calculated loss must be on the original device: cuda:0 but device in use is cuda:1": (
+        "the tensors of one operation lie on different devices: one on cuda:1, one on cuda:0"
+    ),
+    "AssertionError: Expected anchor boxes to be on device cuda:0, got cpu": (
+        "the tensors of one operation lie on different devices: one on cpu, one on cuda:0"
+    ),
+    "SyncError: One or more of the tensors were not on the cuda while the `Accelerator` is configured for cuda.": (
+        "the tensors of one operation lie on different devices"
+    ),
 }
 NOT_THIS = [
     "TypeError: dot received an invalid combination of arguments - got (torch.cuda.LongTensor, torch.cuda.FloatTensor)",

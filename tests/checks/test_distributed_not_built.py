@@ -50,6 +50,15 @@ EXAMPLES = {
     ): (
         "this build of torch lacks the backend MPI of torch.distributed: no process group can be made with it"
     ),
+    "RuntimeError: Torch distributed is not available.": (
+        "this build of torch lacks torch.distributed: no process group can be made with it"
+    ),
+    "RuntimeError: With more ranks ``torch.distributed`` must be used. However, it is not available in your installation of PyTorch.": (
+        "this build of torch lacks torch.distributed: no process group can be made with it"
+    ),
+    "ValueError: Training on several XPUs requires XCCL, which is not available in this PyTorch build.": (
+        "this build of torch lacks the backend XCCL of torch.distributed: no process group can be made with it"
+    ),
 }
 NOT_THIS = [
     'raise RuntimeError("No rendezvous handler for {}://".format(result.scheme))',

@@ -57,6 +57,15 @@ EXAMPLES = {
         "torchrun was to bind each process to the NUMA node of its GPU, and torch sees none: no driver or no GPU is here, "
         "CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
     ),
+    "ValueError: You requested to find 2 devices but there are no visible CUDA devices on this machine.": (
+        "the program was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+    ),
+    "MisconfigurationException: GPUs requested but none are available.": (
+        "the program was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+    ),
+    "RuntimeError: JIT builder for 'adam' found no CUDA devices.": (
+        "the program was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+    ),
 }
 NOT_THIS = [
     "torch.cuda is not available, training on the CPU",

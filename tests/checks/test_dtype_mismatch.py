@@ -121,6 +121,15 @@ EXAMPLES = {
     "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type CUDAHalfType does not equal CUDAFloatType (while checking arguments for convolution)": (
         MESSAGE + ": CUDAHalfType and CUDAFloatType"
     ),
+    "ValueError: gates expects both to have the same dtype, got torch.float16 and torch.float32": (
+        "an operation got tensors whose number types do not fit together: float16 and float32"
+    ),
+    "RuntimeError: bias dtype (torch.float32) must match A dtype (torch.float16)": (
+        "an operation got tensors whose number types do not fit together: float32 and float16"
+    ),
+    "ValueError: Expected out.dtype == torch.float16, got torch.float32": (
+        "an operation got tensors whose number types do not fit together: float32 and float16"
+    ),
 }
 NOT_THIS = [
     "ValueError: Attempting to unscale FP16 gradients.",

@@ -69,6 +69,12 @@ EXAMPLES = {
     "  ERROR: Failed building wheel for flash-attn": MESSAGE + ": flash-attn",
     "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.": MESSAGE
     + ": it needs CUDA 11.7 or later",
+    "RuntimeError: Unable to run /opt/cuda/bin/nvcc, unable to compile CUDA op(s): denied": (
+        "an extension could not be compiled here: nvcc is missing"
+    ),
+    "RuntimeError: Cannot find `nvcc`, which the build needs.": (
+        "an extension could not be compiled here: nvcc is missing"
+    ),
 }
 NOT_THIS = [
     "ninja: no work to do.",

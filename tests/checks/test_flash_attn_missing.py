@@ -14,6 +14,9 @@ EXAMPLES = {
     "ModuleNotFoundError: No module named 'flash_attn_2_cuda'": MESSAGE + ": there is no flash_attn_2_cuda",
     "ImportError: Flash Attention 2 is not available. Please install it": MESSAGE,
     "AssertionError: FlashAttention is not installed": MESSAGE,
+    "ImportError: The long pass requires flash-attn (>=2.5).": (
+        "the model asks for FlashAttention, which is not there"
+    ),
 }
 NOT_THIS = [
     "You are attempting to use Flash Attention 2 without specifying a torch dtype.",

@@ -32,6 +32,15 @@ EXAMPLES = {
         "https://huggingface.co/meta-llama/Meta-Llama-3-8B/resolve/main/config.json"
     ): f"the Hub did not hand out the repository meta-llama/Meta-Llama-3-8B{REST}",
     "ValueError: Invalid user token. If you didn't pass a user token, make sure you are properly logged in": MESSAGE,
+    "LocalTokenNotFoundError: Token is required (`token=True`), but no token found. Log in first.": (
+        "the Hub did not hand out the repository: no token in the job, no access granted yet, or another name"
+    ),
+    "HTTPError: 401 Unauthorized: a valid token is required to read the quota.": (
+        "the Hub did not hand out the repository: no token in the job, no access granted yet, or another name"
+    ),
+    "OSError: Repo for model `lab/tower` does not exist on the Hub. If you are trying to access a private repo, log in.": (
+        "the Hub did not hand out the repository lab/tower: no token in the job, no access granted yet, or another name"
+    ),
 }
 NOT_THIS = [
     "requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://example.org/x",

@@ -108,6 +108,18 @@ EXAMPLES = {
         "    for res in _socket.getaddrinfo(host, port, family, type, proto, flags):\n"
         "socket.gaierror: [Errno -2] Name or service not known"
     ): NAME,
+    "LocalEntryNotFoundError: we cannot find the appropriate snapshot folder for the specified revision on the local disk.": (
+        "this process could not download; mostly a compute node has no way to the internet"
+    ),
+    "IncompleteSnapshotError: The cached snapshot for 'lab/tower' (revision 'main') is incomplete: 2 file(s) are missing. Outgoing traffic is disabled ('local_files_only=True').": (
+        "this process could not download; mostly a compute node has no way to the internet"
+    ),
+    "OSError: There was a specific connection error when trying to load lab/tower: 503": (
+        "this process could not download lab/tower; mostly a compute node has no way to the internet"
+    ),
+    "ConnectionError: Download failure for https://example.org/w.pt. Environment may be offline.": (
+        "this process could not download; mostly a compute node has no way to the internet"
+    ),
 }
 NOT_THIS = [
     "HTTP Error 503 thrown while requesting GET https://huggingface.co/gpt2/resolve/main/config.json",

@@ -27,6 +27,24 @@ EXAMPLES = {
     "n3:71:90 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : mismatch in rank count from procs 16 : 8": (
         "one process counts 16 ranks and another 8: they are of different launches"
     ),
+    "AssertionError: LOCAL_RANK (1) != OMPI_COMM_WORLD_LOCAL_RANK (0), not sure how to proceed": (
+        "two launchers, or a launcher and the script, disagree on the LOCAL_RANK: 1 and 0"
+    ),
+    "AssertionError: Mismatch in local rank setting, args.local_rank=2 but env['LOCAL_RANK']=0.": (
+        "two launchers, or a launcher and the script, disagree on the local rank: 2 and 0"
+    ),
+    "AssertionError: MPI world size 8 does not match torch world size 4": (
+        "two launchers, or a launcher and the script, disagree on the world size: 8 and 4"
+    ),
+    "RuntimeError: Torch distributed has been initialized with a value of 8 for world_size, but environment variable WORLD_SIZE has value 4.": (
+        "two launchers, or a launcher and the script, disagree on the WORLD_SIZE: 8 and 4"
+    ),
+    "ValueError: You set `devices=4` and `num_nodes=2` in Lightning, but the product (4 * 2) does not match the world size (4).": (
+        "two launchers, or a launcher and the script, disagree on the number of ranks: 4 * 2 and 4"
+    ),
+    "RuntimeError: Lightning attempted to launch new distributed processes with `local_rank > 0`. This should not happen.": (
+        "a process that a launcher started wants to start ranks itself: LOCAL_RANK was set or changed by hand"
+    ),
 }
 NOT_THIS = ["n3:71:90 [0] NCCL INFO Bootstrap Root : rank 5 of 16 ranks checked in"]
 

@@ -21,6 +21,18 @@ EXAMPLES = {
     "RuntimeError: Using hostfile at /job/hostfile but host=worker-2 was not reachable via ssh.": (
         MESSAGE + "not reachable via ssh"
     ),
+    "Exception: could not connect to some hosts via ssh": (
+        "the launcher could not start its processes on another node: could not connect to some hosts via ssh"
+    ),
+    "OSError: mpirun or mpiexec were not found. Is an MPI installed?": (
+        "the launcher could not start its processes: mpirun or mpiexec were not found"
+    ),
+    "ValueError: Not enough slots on the hosts to fulfil the 8 requested.": (
+        "the launcher could not start its processes: Not enough slots on the hosts"
+    ),
+    "ValueError: Requested more processes (8) than there are available slots (4)": (
+        "the launcher could not start its processes: Requested more processes (8) than there are available slots (4)"
+    ),
 }
 NOT_THIS = [
     "subprocess.CalledProcessError: Command 'ssh worker-2 python train.py' returned non-zero exit status 1.",

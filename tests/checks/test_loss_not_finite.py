@@ -95,6 +95,13 @@ EXAMPLES = {
     "[Epoch 1/200] [Batch 3/938] D_loss: nan, G_loss: nan": MESSAGE,
     "loss_G: nan loss_D: 0.69": MESSAGE,
     "Training loss : NaN": "the loss or a gradient is no longer finite: the loss was NaN",
+    "RuntimeError: Train loss contains a NaN.": ("the loss or a gradient is no longer finite"),
+    "RuntimeError: Training failed: NaN persisted for 3 epochs": (
+        "the loss or a gradient is no longer finite"
+    ),
+    "ValueError: watcher: inf/nan detected, aborting as nothing can come of it.": (
+        "the loss or a gradient is no longer finite"
+    ),
 }
 NOT_THIS = [
     "[Rank 0] step=20, skipped=18, lr=[0.001], mom=[0.0]",

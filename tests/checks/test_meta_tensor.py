@@ -33,6 +33,12 @@ EXAMPLES = {
     "NotImplementedError: aten::_local_scalar_dense: attempted to run this operator with Meta tensors, but there was no fake impl": (
         START + END
     ),
+    "RuntimeError: The model cannot be saved since some parameters are on the meta device.": (
+        "weights are on the meta device, which holds no numbers: they were never loaded, or must be loaded in another way"
+    ),
+    "ValueError: stem.weight is on the meta device because it was offloaded, and its hook is gone": (
+        "weights, among them stem.weight, are on the meta device, which holds no numbers: they were never loaded, or must be loaded in another way"
+    ),
 }
 NOT_THIS = [
     "RuntimeError: Tensor on device cpu is not on the expected device meta!",

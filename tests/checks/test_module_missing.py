@@ -44,6 +44,27 @@ EXAMPLES = {
     "ImportError: LlamaTokenizer requires the SentencePiece library but it was not found in your environment.": (
         "a library asks for SentencePiece, which is not installed"
     ),
+    "ModuleNotFoundError: This reader needs zarr, get it by: pip install zarr": (
+        "a library asks for zarr, which is not installed"
+    ),
+    "ValueError: lakes is not available. Please install it to read tables, with `pip install lakes`.": (
+        "a library asks for lakes, which is not installed"
+    ),
+    "ImportError: the speech reader requires soundkit to be installed.": (
+        "a library asks for soundkit, which is not installed"
+    ),
+    "ModuleNotFoundError: Optional part 'gridkit' is not installed.": (
+        "a library asks for gridkit, which is not installed"
+    ),
+    "ImportError: Please install treekit to use TreeLoader": (
+        "a library asks for treekit, which is not installed"
+    ),
+    "AssertionError: DeepSpeed is not installed. See its page for how.": (
+        "a library asks for DeepSpeed, which is not installed"
+    ),
+    "ValueError: Sharded training requires accelerate>=1.12.0, please upgrade.": (
+        "a library asks for accelerate>=1.12.0, which is not installed"
+    ),
 }
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch'",

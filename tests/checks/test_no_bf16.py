@@ -17,6 +17,9 @@ EXAMPLES = {
     ),
     "AssertionError: BF16 is not supported on this device": MESSAGE,
     "ValueError: Type bf16 is not supported.": MESSAGE,
+    "AssertionError: bfloat16 autocast requires CUDA with native bfloat16 support": (
+        "bfloat16 is asked for, and this device does not have it: the GPU is older than Ampere, or no GPU is seen"
+    ),
 }
 NOT_THIS = [
     "Using bfloat16 Automatic Mixed Precision (AMP)",

@@ -22,6 +22,24 @@ EXAMPLES = {
     "AssertionError: DeepSpeed backend not set, please initialize it using init_process_group()": MESSAGE,
     "AssertionError: tensor model parallel group is not initialized": MESSAGE,
     'RuntimeError: Need to initialize default process group using "init_process_group" before loading ShardedTensor': MESSAGE,
+    "AssertionError: data parallel group-gloo is not initialized": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "RuntimeError: torch.distributed must be initialized before the pool is made": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "AssertionError: Distributed backend is not initialized. Please set dist_init_required to True": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "RuntimeError: Distributed environment is not initialized but comm operator gather was called": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "RuntimeError: The collective group 'default' is not initialized in the process.": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
+    "ValueError: Setup failed. Make sure you init torch distributed in your script first.": (
+        "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
+    ),
 }
 NOT_THIS = [
     "ValueError: trying to initialize the default process group twice!",

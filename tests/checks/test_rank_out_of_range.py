@@ -29,6 +29,12 @@ EXAMPLES = {
     "ValueError: The node_rank must be less than the number of nodes.": (
         "a rank's number is not below the number of ranks; they are counted from 0"
     ),
+    "ValueError: This would mean a process with rank(8), and all processes must have smaller rank than the world_size(8).": (
+        "a rank's number, 8, is not below the number of ranks, 8; they are counted from 0"
+    ),
+    "ValueError: rank '4' must be less than world size '4'": (
+        "a rank's number, 4, is not below the number of ranks, 4; they are counted from 0"
+    ),
 }
 NOT_THIS = [
     "op.preamble.length <= op.nbytes. 8 vs 4",

@@ -99,6 +99,15 @@ EXAMPLES = {
     "torchrun: error: argument --master-port/--master_port: invalid int value: 'abc'": (
         "abc is no port: ports are whole numbers from 0 to 65535"
     ),
+    "AssertionError: The engine requires the LOCAL_RANK environment variable, which launchers set": (
+        "what a launcher sets is not there: LOCAL_RANK; the script was started without one, or its variables were lost on the way"
+    ),
+    "KeyError: 'The environment variable MASTER_ADDR is not set'": (
+        "what a launcher sets is not there: MASTER_ADDR; the script was started without one, or its variables were lost on the way"
+    ),
+    "RuntimeError: Cannot tell the size: WORLD_SIZE environment variable not set and no group is there.": (
+        "what a launcher sets is not there: WORLD_SIZE; the script was started without one, or its variables were lost on the way"
+    ),
 }
 NOT_THIS = [
     "Could not find 'conda' in the base environment",

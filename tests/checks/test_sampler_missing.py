@@ -900,6 +900,9 @@ main(torch.utils.data.TensorDataset(torch.ones(4, 2)), True, 2)
 """,
 ]
 EXAMPLES = {
-    "[rank0]: AssertionError: ranks 0 and 1 are given the same samples": "ranks 0 and 1 are given the same samples: their loaders have no sampler that divides the data"
+    "[rank0]: AssertionError: ranks 0 and 1 are given the same samples": "ranks 0 and 1 are given the same samples: their loaders have no sampler that divides the data",
+    "ValueError: The world_size(4) > 1 but dataloader does not use DistributedSampler. All ranks would train on the same data.": (
+        "ranks are given the same samples: their loaders have no sampler that divides the data among 4"
+    ),
 }
 NOT_THIS = ["ranks 0 and 1 are given other samples"]

@@ -172,6 +172,11 @@ NOT_THIS = [
     "Timeout (0:30:00)!",
     "torch.distributed.DistStoreError: Timed out after 1800 seconds waiting for clients",
     'Fatal Python error: Aborted\n\nThread 0x00007fe4d7dbab80 (most recent call first):\n  File "/home/me/train.py", line 5 in <module>',
+    "ValueError: no entry for the frozen stem in the optimizer's groups",
+    "TimeoutError: waiting for all ranks to join took too long",
+    "[2026-01-05 08:12:40,220] [WARNING] [kit.watch] Process 77 did not exit and is stuck in a write. Going on.",
+    "WARNING kit.watch: the probe that looks for a hang is off, a rank hangs only once it has no frozen layers",
+    "/opt/env/lib/python3.11/site-packages/kit/watch.py:8: UserWarning: Stem is frozen, its gradients are dropped",
 ]
 
 

@@ -25,6 +25,9 @@ BrokenPipeError: [Errno 32] Broken pipe""": PIPE,
         "    main_content = runpy.run_path(main_path,\nRuntimeError: context has already been set"
     ): MESSAGE,
     '        The "freeze_support()" line can be omitted if the program': MESSAGE,
+    "RuntimeError: Launching with the 'spawn' start method requires that your script guards the main function": (
+        "a child that was spawned imported the main file and came to the line that starts processes"
+    ),
 }
 NOT_THIS = [
     "BrokenPipeError: [Errno 32] Broken pipe",

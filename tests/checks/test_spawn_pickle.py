@@ -45,6 +45,9 @@ EXAMPLES = {
         "UserWarning: Got pickle error when attempting to start a worker Process. This might be because the worker Process "
         "arguments are not picklable."
     ): MESSAGE,
+    "TypeError: The pool forwards its functions to a spawned child process, so they must be picklable.": (
+        "a process is started with something that cannot be sent to it"
+    ),
 }
 SAVE = '  File "/opt/conda/lib/python3.11/site-packages/torch/serialization.py", line 628, in save\n'
 NOT_THIS = [

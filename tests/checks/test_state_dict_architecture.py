@@ -73,6 +73,12 @@ EXAMPLES = {
         "the model and the file have different keys, such as module.conv1.weight, and no wrapper's prefix "
         "explains it"
     ),
+    'RuntimeError: Error(s) in loading state_dict for Tower Missing key(s): "stem.weight", "stem.bias".': (
+        "the model and the file have different keys, such as stem.weight, and no wrapper's prefix explains it"
+    ),
+    "KeyError: \"The model contains a key 'stem.weight' that does not exist in the loaded checkpoint. To disable strict loading\"": (
+        "the model and the file have different keys, such as stem.weight, and no wrapper's prefix explains it"
+    ),
 }
 NOT_THIS = [
     (

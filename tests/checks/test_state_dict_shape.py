@@ -81,6 +81,9 @@ EXAMPLES = {
     ),
     OPTIMIZER: "the optimizer was saved with other parameters than it has now",
     ZERO_RANKS: "the checkpoint's optimizer state is in 8 parts, and this run has 4 ranks",
+    "CheckpointingException: Global shape mismatch for loaded (torch.Size([8, 4])) and expected (torch.Size([16, 4])) tensor for key stem.weight": (
+        "stem.weight is [8, 4] in the file and [16, 4] in the model: another number of classes or tokens, or another variant"
+    ),
 }
 NOT_THIS = [
     (

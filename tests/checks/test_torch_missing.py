@@ -37,6 +37,9 @@ EXAMPLES = {
     "torchrun : The term 'torchrun' is not recognized as the name of a cmdlet, function, script file, or operable program.": MESSAGE,
     "importlib.metadata.PackageNotFoundError: No package metadata was found for torch": MESSAGE,
     "pkg_resources.DistributionNotFound: The 'torch>=1.13' distribution was not found and is required by the application": MESSAGE,
+    "ModuleNotFoundError: Cannot make tensors, PyTorch is not installed.": (
+        "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into"
+    ),
 }
 NOT_THIS = [
     "/usr/bin/python3: No module named torch_scatter",

@@ -90,6 +90,33 @@ EXAMPLES = {
         "    from torch.distributed.fsdp._fully_shard._fsdp_common import (\n"
         "ImportError: cannot import name 'ShardPlacementResult"
     ): "a library asks torch for ShardPlacementResult, which this torch does not have: one of the two is too old",
+    "OSError: The sharded writer requires `torch>=2.8` with its planner.": (
+        "the installed torch is older than what uses it, which asks for 2.8 or later"
+    ),
+    "AssertionError: The ring pass requires PyTorch version 1.8 or higher": (
+        "the installed torch is older than what uses it, which asks for 1.8 or later"
+    ),
+    "RuntimeError: Torch version must be 2.5 or higher to use the pool.": (
+        "the installed torch is older than what uses it, which asks for 2.5 or later"
+    ),
+    "AssertionError: PyTorch >= 2.0.0 is required to compile the tower": (
+        "the installed torch is older than what uses it, which asks for 2.0.0 or later"
+    ),
+    "ValueError: Context slices are only available in PyTorch 2.6.0 and later versions.": (
+        "the installed torch is older than what uses it, which asks for 2.6.0 or later"
+    ),
+    "RuntimeError: The flow pass is not available with PyTorch < 2.0.": (
+        "the installed torch is older than what uses it, which asks for 2.0 or later"
+    ),
+    "AssertionError: For captured graphs, please upgrade torch to at least v1.10": (
+        "the installed torch is older than what uses it, which asks for 1.10 or later"
+    ),
+    "AssertionError: The minimum pytorch version requirements of kit is 1.5.0, but got 1.4.0": (
+        "the installed torch is older than what uses it, which asks for 1.5.0 or later"
+    ),
+    "ValueError: This checkpoint was likely saved with a newer version of torch.": (
+        "the installed torch is older than what uses it"
+    ),
 }
 NOT_THIS = [
     "self.flip = transforms.flip\nAttributeError: 'module' object has no attribute 'flip'",

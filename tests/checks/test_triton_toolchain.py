@@ -67,6 +67,12 @@ EXAMPLES = {
     "subprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/tmpq1/main.c', '-O3', '-shared', '-fPIC', '-lcuda']' returned non-zero exit status 1.": (
         MESSAGE + ": /usr/bin/gcc failed"
     ),
+    "RuntimeError: no working Triton found": (
+        "kernels cannot be compiled on this machine: working Triton is not there"
+    ),
+    "RuntimeError: the fused norm needs Triton, which is not installed here.": (
+        "kernels cannot be compiled on this machine: Triton is not there"
+    ),
 }
 NOT_THIS = [
     "A matching Triton is not available, some optimizations will not be enabled.",

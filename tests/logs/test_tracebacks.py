@@ -415,3 +415,31 @@ def test_a_message_that_was_cut_in_a_word_is_known():
 def test_an_exception_that_somebody_quotes_is_one():
     report = explain("'LookupError: the table has no such row'.\n")
     assert "LookupError: the table has no such row" in report.findings[0].message
+
+
+RAISED_IN_LIBRARY = (
+    "Building the model\nepoch 0 step 1 loss 2.71\nTraceback (most recent call last):\n"
+    '  File "/srv/fit.py", line 9, in <module>\n    restore(run)\n'
+    '  File "/opt/env/lib/python3.11/site-packages/kit/restore.py", line 3, in restore\n    raise ValueError(\n'
+)
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Names that are known: ['tower.weight', 'tower.bias']\n",
+        "tower of the file: torch.Size([16, 64])\ntower of the model: torch.Size([8, 64])\n",
+        "  left: [8, 64]\n  right: [16, 64]\n",
+        "asked for (8, 64)\nfound in /srv/run/tower.safetensors\n",
+    ],
+)
+@pytest.mark.parametrize("above", ["", RAISED_IN_LIBRARY])
+def test_lists_and_shapes_below_an_exception_are_the_rest_of_its_message(above, below):
+    report = explain(f"{above}ValueError: the towers of the run do not fit together.\n{below}")
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.ERROR)]
+
+
+@pytest.mark.parametrize("below", ["accuracy: 0.913\n", "epoch 2 loss 0.4\n", "/srv/run/tower.pt\n"])
+def test_results_below_an_exception_are_no_part_of_its_message(below):
+    report = explain(f"ValueError: the towers of the run do not fit together.\n{below}")
+    assert report.worst() is not Severity.ERROR
