@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from typing import NamedTuple
 
 KEPT = 8 << 20
 """Bytes of output that are kept: the end, where the error is."""
@@ -19,6 +20,17 @@ def stands_still(silent: float, longest: float, still: bool = False) -> bool:
     return silent >= max(SILENT, longest if still else LONGER * longest)
 
 
+class Gap(NamedTuple):
+    """A time in which a command printed nothing."""
+
+    until: float
+    silent: float
+    longest: float
+    """The longest time before it, in seconds, in which it printed nothing."""
+    lines: int
+    """Line ends that were kept when it began."""
+
+
 class Tail:
     """The last bytes of a stream."""
 
@@ -30,18 +42,29 @@ class Tail:
         self.silent: float | None = None
         self.lines: int | None = None
         """Line ends that were kept when somebody asked the command to end."""
+        self.gap: Gap | None = None
+        """The last time in which it printed nothing for long."""
         self.blocks: deque[bytes] = deque()
         self.size = 0
 
     def add(self, block: bytes) -> None:
         """Append a block and forget what is too old."""
+        if block and self.silent is None:
+            self._end_of_silence()
         self.blocks.append(block)
         self.size += len(block)
-        if block and self.silent is None:
-            now = time.monotonic()
-            self.longest, self.heard = max(self.longest, now - self.heard), now
         while self.size - len(self.blocks[0]) >= self.most:
             self.size -= len(self.blocks.popleft())
+
+    def _end_of_silence(self) -> None:
+        now = time.monotonic()
+        if now - self.heard >= SILENT:
+            self.gap = self.silence(now)
+        self.longest, self.heard = max(self.longest, now - self.heard), now
+
+    def silence(self, now: float) -> Gap:
+        """Return for how long nothing has come."""
+        return Gap(now, now - self.heard, self.longest, self.bytes().count(b"\n"))
 
     def asked(self) -> None:
         """Note for how long nothing had come when somebody first asked the command to end."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from gpudoctor.output_tail import SILENT, Tail, stands_still
 from gpudoctor.process_family import Family
 from gpudoctor.process_memory import largest_child, oom_kills
+from gpudoctor.standstill import last_gap
 
 BLOCK = 64 << 10
 LINGER = 1.0
@@ -137,7 +138,7 @@ def run_command(command: list[str]) -> Ended:
         with _signals(process, channels, tail) as received:
             _copy(process, channels, tail, family)
             code = process.wait()
-        stood = (False, "", "") if tail.silent is None else (family.still(), family.told(), family.stacks())
+        gap = last_gap(128 - code if code < 0 else code, tail, family)
     return Ended(
         128 - code if code < 0 else code,
         tail.bytes(),
@@ -148,10 +149,7 @@ def run_command(command: list[str]) -> Ended:
         code == -signal.SIGKILL,
         None if kills is None else max(0, (oom_kills() or 0) - kills),
         largest_child(),
-        tail.silent,
-        tail.longest,
-        tail.lines,
-        *stood,
+        *gap,
     )
 
 
@@ -219,7 +217,10 @@ def _copy(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Ta
             if number == channel.target:
                 channel.lose_reader()
             else:
+                before = tail.gap
                 channel.copy(tail)
+                if tail.gap is not before:
+                    family.remember()
             if not channel.open:
                 for each in (channel.source, channel.target):
                     if owners.pop(each, None):

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
@@ -19,6 +20,8 @@ from gpudoctor.text import listed
 
 EVERY = 2.0
 """Seconds between two looks."""
+RECENT = 20.0
+"""Seconds over which it is judged whether a process computes."""
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
 """Variables in which a launcher tells a process its rank; the first that is there counts."""
 SPAWNED = b"multiprocessing.spawn import spawn_main"
@@ -65,14 +68,20 @@ class Member:
     """Whether it is torchrun that waits for other nodes than this one."""
     gone: float | None = None
     """When it was first found to have ended."""
-    since: tuple[float, float] = (0.0, 0.0)
-    """The time of the first look since the command last printed something, and its processor time then."""
-    last: tuple[float, float] = (0.0, 0.0)
+    past: deque[tuple[float, float]] = field(default_factory=deque)
+    """The times of the last looks, and its processor time then."""
+
+    def note(self, now: float, seconds: float) -> None:
+        """Note how much processor time it has used by now."""
+        self.past.append((now, seconds))
+        while len(self.past) > FORMS and self.past[1][0] <= now - RECENT:
+            self.past.popleft()
 
     @property
     def share(self) -> float:
-        """How much of one processor it used, or would have, since the command last printed something."""
-        return (self.last[1] - self.since[1]) / max(self.last[0] - self.since[0], 1.0)
+        """How much of one processor it used lately, or would have."""
+        (begun, before), (now, after) = self.past[0], self.past[-1]
+        return (after - before) / max(now - begun, 1.0)
 
 
 @dataclass
@@ -82,6 +91,7 @@ class Family:
     root: int
     members: dict[int, Member] = field(default_factory=dict)
     looked: float = 0.0
+    remembered: tuple[bool, str, str] = (False, "", "")
     dumps: list[tuple[Member, "subprocess.Popen[bytes]", IO[bytes]]] = field(default_factory=list)
 
     def look(self, heard: float) -> None:
@@ -96,9 +106,8 @@ class Family:
             if pid not in found and member.gone is None:
                 member.gone = now
         for pid, (member, stat) in found.items():
-            member.last, member.name = (now, stat.seconds), stat.name
-            if fresh or not member.looks:
-                member.since = member.last
+            member.note(now, stat.seconds)
+            member.name = stat.name
             if member.looks < FORMS:
                 words = _read(f"/proc/{pid}/cmdline")
                 member.rank, member.spawned = _rank(pid), SPAWNED in words
@@ -129,6 +138,14 @@ class Family:
         spawned = [m for m in self.members.values() if m.spawned]
         parents = [m.parent for m in spawned]
         return [m for m in spawned if parents.count(m.parent) > 1]
+
+    def stood(self) -> tuple[bool, str, str]:
+        """Return whether the ranks stand still, what they do, and where they stand, as of the last look."""
+        return self.still(), self.told(), self.stacks()
+
+    def remember(self) -> None:
+        """Keep that: the command had been silent for long, and prints again, as it does when it is ended."""
+        self.remembered = self.stood()
 
     def still(self) -> bool:
         """Return whether they stood still for certain: none computed, one had gone, or torchrun had not started any."""

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -328,6 +329,7 @@ for rank in ranks:
 def stood(tmp_path, monkeypatch, gone, work):
     """Run two ranks, end the command when it was silent for some time, and return how it ended."""
     monkeypatch.setattr("gpudoctor.process_family.EVERY", 0.5)
+    monkeypatch.setattr("gpudoctor.process_family.RECENT", 3.0)
     script = tmp_path / "launch.py"
     script.write_text(RANKS.format(gone=gone, work=work))
     end = f"import os, time; time.sleep(11); os.kill({os.getpid()}, {int(signal.SIGTERM)})"
@@ -383,6 +385,39 @@ def test_without_ranks_the_process_that_computed_is_named(work, said, monkeypatc
         os.killpg(process.pid, signal.SIGKILL)
     assert told.endswith(said)
     assert not still
+
+
+LAUNCH = """
+import os, signal, subprocess, sys, time
+
+def ended(number, frame):
+    for rank in ranks:
+        rank.kill()
+    print("shutting down", flush=True)
+    sys.exit(1)
+
+if "RANK" in os.environ:
+    time.sleep(100)
+ranks = [subprocess.Popen([sys.executable, __file__], env=os.environ | dict(RANK=str(rank))) for rank in range(2)]
+signal.signal(signal.SIGTERM, ended)
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.skipif(shutil.which("timeout") is None, reason="needs timeout")
+def test_a_command_that_its_own_time_limit_ends_had_stood_still_too(tmp_path, monkeypatch):
+    for module in ("output_tail", "standstill"):
+        monkeypatch.setattr(f"gpudoctor.{module}.SILENT", 4.0)
+    monkeypatch.setattr("gpudoctor.process_family.EVERY", 0.5)
+    monkeypatch.setattr("gpudoctor.process_family.RECENT", 3.0)
+    script = tmp_path / "launch.py"
+    script.write_text(LAUNCH)
+    ended = run_command(["timeout", "14", sys.executable, str(script)])
+    assert (ended.code, ended.interrupted, ended.lines, ended.still) == (124, False, 1, True)
+    assert ended.silent > 4
+    assert re.sub(r" \(pid \d+\)", "", ended.ranks) == "rank 0 waited, rank 1 waited"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

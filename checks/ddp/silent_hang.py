@@ -27,7 +27,9 @@ If all are in the same collective at the same line, the network or the links bet
 `py-spy dump --pid PID` for each process, and again a minute later: a process whose lines have changed is only slow. Give
 all dumps to `gpudoctor explain`. py-spy may look at a process of your own if `/proc/sys/kernel/yama/ptrace_scope` is 0; with
 1 or 2 it needs root, in docker `--cap-add SYS_PTRACE`; with 3 nobody may. Where it may not, `faulthandler` is the way: it
-needs no right at all. `gpudoctor check`, run by a rank, says beforehand which it is.
+needs no right at all. `gpudoctor check`, run by a rank, says beforehand which it is. `gpudoctor run` watches meanwhile: when
+it is ended, by Ctrl-C or a time limit, it says which ranks waited, which computed and which had gone, and where they stood if
+py-spy is installed.
 
 ## See also
 

@@ -227,6 +227,16 @@ def test_what_a_command_says_of_its_end_is_not_why_it_stood_still_before():
     assert report.findings[0].id == "cuda-oom"
 
 
+def test_a_time_limit_of_the_command_itself_is_not_why_it_stood_still():
+    run = Run(
+        **(STOOD | {"name": "timeout", "exit_code": 124, "interrupted": False}),
+        lines=TRAINED.count("\n"),
+        still=True,
+    )
+    assert explain_run(run, TRAINED + SHUT).findings[0].id == "silent-hang"
+    assert explain_run(run, TRAINED).findings[0].id == "silent-hang"
+
+
 def test_stacks_that_were_taken_of_the_ranks_say_where_they_stood():
     stacks = (
         "rank 0 stands here (most recent call first):\n    all_reduce (torch/distributed/distributed_c10d.py:2933)\n"
