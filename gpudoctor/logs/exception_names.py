@@ -17,7 +17,7 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60}(?:Error|Exception|NotMet)|"
+    r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:_?[A-Z]\w{0,60}(?:Error|Exception|NotMet)|"
     r"\w{0,60}(?:StopIteration|KeyboardInterrupt|SystemExit))(?:\(\w{1,60}\))?|"
     # at a line's beginning alone, for elsewhere these are words of a sentence: the plain one, and what a module of
     # exceptions holds, as torch._dynamo.exc.Unsupported

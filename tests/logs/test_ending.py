@@ -885,3 +885,18 @@ def test_the_reason_that_nccl_gives_is_no_good_end():
         report = explain(text)
         assert (report.verdict.primary, report.verdict.status) == ("nccl-internal", Status.BROKEN)
         assert said in report.findings[0].message
+
+
+def test_what_nccl_only_informs_of_is_no_error_by_itself():
+    told = "gpu-03:811:902 [2] NCCL INFO NET/IB : Unable to open device mlx5_7\n"
+    finding = explain(told).findings[0]
+    assert (finding.id, finding.severity) == ("nccl-infiniband", Severity.WARNING)
+    warned = told.replace("INFO", "WARN")
+    assert explain(warned).findings[0].severity is Severity.ERROR
+    raised = f"{told}RuntimeError: NCCL error in: ../c10d/NCCLUtils.hpp:9, unhandled system error\n"
+    assert explain(raised).findings[0].severity is Severity.ERROR
+
+
+def test_the_name_of_an_exception_may_begin_with_an_underscore():
+    (finding,) = explain("fit.plan._NoStepError: nothing is left to do\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
