@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Run
 from gpudoctor.logs.command_ends import TASK_ENDED
+from gpudoctor.logs.doubts import Doubts
 from gpudoctor.logs.fault_handler import crashed_at
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.killed import EXIT_STATUS, PY_SPY
@@ -16,7 +17,6 @@ from gpudoctor.logs.line_kinds import ENOUGH, NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.logs.symptoms import Seen
-from gpudoctor.logs.timeline import Timeline
 from gpudoctor.model import Severity
 from gpudoctor.patterns import late_pattern
 
@@ -220,7 +220,7 @@ def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> b
     return lost and bool(named) and None not in said and not (named | launchers) & said
 
 
-class _Log(Timeline):
+class _Log(Doubts):
     """A log with what checks and tracebacks show in it."""
 
     def __init__(self, lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> None:
@@ -250,7 +250,7 @@ class _Log(Timeline):
 
     def strong(self, seen: Seen) -> bool:
         """Return whether a sighting was raised or reported as an error: by its words, or inside an exception."""
-        if WARNED.search(seen.line.full):
+        if WARNED.search(seen.line.full) or self.python_warned(seen.line, seen.place):
             return False
         return NATIVE.search(seen.line.full) is not None or self.around(seen.line, seen.place) is not None
 

@@ -140,7 +140,9 @@ def cut_report(lines: Sequence[Line], last: Line) -> Line | None:
     if whole is None:
         return None
     head = lines[whole.place]
-    alike = not shapes([head.text]).isdisjoint(shapes([last.text])) or head.full.endswith("  ")
+    rows = lines[whole.place : whole.place + whole.pieces - 1]
+    alike = not shapes([head.text]).isdisjoint(shapes([last.text]))
+    alike = alike or any(row.full.endswith("  ") for row in rows)
     return (
         None
         if alike or not (REPORTED.search(head.text, 0, 400) or REPORTED.search(head.full, 0, 400))

@@ -1,35 +1,26 @@
 """What tells that a program caught a failure: its own words, a launcher's silence, what it printed next."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import LOGGED, MANY
 from gpudoctor.logs.line_kinds import (
     ASIDE,
-    CLOSING,
     END,
     ENOUGH,
     FAILURE,
     FELL,
-    FINISHED,
     LEAVING,
     LEFT,
     NOISE,
-    PROGRESS,
-    REPEATED,
-    REPR,
     SETTLED,
-    TESTED,
-    TYPED,
-    is_last_step,
     is_result,
     reports_failure,
     tells_of_failure,
     tries_again,
 )
-from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.raised import CUT_OFF, Raised
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.raised import Raised
 from gpudoctor.logs.recurrence import counts_back, numbered, same_begin, shapes
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import HEADER
@@ -45,10 +36,6 @@ INFORMED = late_pattern(
 """The level of a logger's line of something that is no error to the program."""
 CONTROL = late_pattern(r"(?!\w*(?:Error|Failed|Failure)$)\w*(?:Stop|Prun|Graceful|Finish|Complet|Reach)\w*$")
 """The name of an exception with which a program ends a loop that has done its work."""
-
-
-OWN_WORDS = late_pattern(r"(?=[a-z(\[])(?:[\w()\[\]#/-]{1,40} ){1,6}[\w()\[\]#/-]{1,40}: (?=[A-Z])")
-"""A few words of a program in front of a message; a tool's name, in front of its own, is one word."""
 
 
 class Handling(Restarts):
@@ -215,96 +202,6 @@ class Handling(Restarts):
         leaving = LEAVING.search(outermost.frames[0].function or "") if outermost.frames else None
         return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
 
-    def _only_told(self, line: Line, place: int) -> bool:
-        """Return whether a program tells of an exception in words of its own, and not that it ends with it.
-
-        It had caught it when it wrote the line. What somebody quotes without a program's output is another matter.
-        """
-        raised = self.around(line, place)
-        if raised is not None and raised.frames:
-            return self._only_logged(raised)
-        object_ = _named(line.text[:400]) if raised is None else None
-        said = raised.told if raised is not None else line.text[: object_.start()] if object_ else ""
-        if not said or (raised is not None and raised.wrapper) or self.marked(line):
-            return False
-        if any(one.at_top and one.first > place and one.type == CUT_OFF for one in self.raised):
-            return False  # the program ended with what it told of
-        texts = self.texts[line.name, line.who]
-        below = [text for _, text in texts[bisect_right(texts, place, key=lambda row: row[0]) :]]
-        if self.gave_in or any(LEFT.search(text, 0, 400) for text in [said, *below[-2:]]):
-            return False
-        told = {one.place for one in self.raised}
-        return any(p not in told and self._ordinary(p) for p in range(len(self.lines)))
-
-    def _perhaps_told(self, line: Line, place: int) -> bool:
-        """Return whether a program says in its own words, behind its results, what an exception's message says.
-
-        Python itself writes the type in front of it.
-        """
-        said = OWN_WORDS.match(line.text)
-        if said is None or self.around(line, place) is not None or self.marked(line) or self.reported >= 0:
-            return False
-        if self.gave_in or LEFT.search(said[0]) or FAILURE.search(said[0]):
-            return False
-        above = self.results[line.name, line.who]
-        return any(
-            p < place and is_result(self.lines[p].text[:400], beyond_doubt=True) for p in above[-MANY:]
-        )
-
-    def _caught_each_time(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed an exception from the same line often, and this was the last of them."""
-        raised = self.around(line, place)
-        if raised is None or not raised.caught or raised.wrapper or self.marked(line):
-            return False
-        if self.gave_in or self._told_below(place) or self._gave_up(line, place) or self._said_below(raised):
-            return False
-        spans = self.spans[line.name, line.who][-MANY:]
-        return len(same_begin(raised, spans)) + 1 >= ENOUGH
-
-    def _only_logged(self, raised: Raised) -> bool:
-        """Return whether a logger wrote a traceback last of all, its line tells of no failure, and results stand above.
-
-        What says "the run failed" there, or quotes the exception, is how many a program ends.
-        """
-        if not raised.caught or not self._headed(raised) or raised.wrapper or self.gave_in:
-            return False
-        texts = self.texts[raised.line.name, raised.line.who]
-        at = bisect_left(texts, raised.first, key=lambda row: row[0])
-        if at == 0 or texts[-1][0] > raised.last:
-            return False
-        level = LOGGED.search(self.lines[texts[at - 1][0]].full)
-        said = level.string[level.end() :].strip(" :|[]->") if level is not None else ""
-        fatal = level is not None and level[0] in ("CRITICAL", "FATAL")
-        ends = fatal or tells_of_failure(said) or LEFT.search(said, 0, 400) or FAILURE.search(said, 0, 400)
-        own = [text for p, text in texts[: at - 1] if self._ordinary(p) and not self.around(self.lines[p], p)]
-        results = any(is_result(text[:400], beyond_doubt=True) for text in own)
-        return bool(said) and not ends and raised.message[:40] not in said and results
-
-    def _behind_the_end(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed an exception, it seems, of what its process did when its work was done."""
-        raised = self.around(line, place)
-        if raised is None or raised.wrapper:
-            return False
-        below = [one for one in self.raised if one.first > self.last_of_chain(raised).last]
-        fallen = len(same_begin(raised, below)) < len(below) or self._gave_up(line, place)
-        done = self._caught(raised) and (self._done_above(raised) or self._perhaps_aside(line, place))
-        return done and not fallen
-
-    def _done_above(self, raised: Raised) -> bool:
-        """Return whether the last that a process printed above an exception is a good end of its work.
-
-        That is a word of one, the last step of all, a bar that is full, or the result on the test set, told once.
-        """
-        text = self._above(raised)
-        if FULL.search(text) or is_last_step(text):
-            return True
-        if TESTED.search(text) and not REPEATED.search(text):
-            kind = shapes([text])
-            own = self.texts[raised.line.name, raised.line.who]
-            return sum(not kind.isdisjoint(shapes([each])) for at, each in own if at < raised.first) == 1
-        other = tells_of_failure(text) or CLOSING.search(text) or PROGRESS.search(text)
-        return FINISHED.search(text) is not None and not other
-
     def _above(self, raised: Raised) -> str:
         """Return the last line that the process of an exception printed of its own above it, or the bar."""
         for place, text in reversed(self.texts[raised.line.name, raised.line.who]):
@@ -333,8 +230,3 @@ class Handling(Restarts):
     def _adjoin(self, one: Raised, other: Raised) -> bool:
         """Return whether no line of their program's own stands between two exceptions."""
         return other.chained or not any(map(self._ordinary, range(one.last + 1, other.first)))
-
-
-def _named(text: str) -> re.Match[str] | None:
-    """Return where a program wrote an exception: as Python writes the object, or its type and message."""
-    return REPR.search(text) or TYPED.search(text)

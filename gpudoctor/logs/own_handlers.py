@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -107,17 +108,22 @@ class _Script:
         rows, number, owner = self.blocks[statement]
         if not returns:
             for row in rows[number + 1 :]:
-                if _leaves([row]) and not isinstance(row, (ast.If, ast.For, ast.While, ast.Try, ast.With)):
-                    return False
-                if _works(row):
-                    return True
+                if _leaves([row]) or _works(row):
+                    return not _leaves([row])
             if isinstance(owner, (ast.For, ast.AsyncFor, ast.While)) and rows is owner.body:
-                return True
+                # What failed may have been counted: the program may end by that.
+                return not self._may_leave_below(owner)
         if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
             places = self.calls.get(owner.name, []) if depth else []
             return any(self._goes_on(place, depth - 1) for place in places)
         outer = self._statement_of(owner)
         return outer is not None and self._goes_on(outer, depth, returns=returns)
+
+    def _may_leave_below(self, statement: ast.stmt) -> bool:
+        """Return whether the program may end as one that failed right below a statement."""
+        rows, number, _ = self.blocks[statement]
+        below = itertools.takewhile(lambda row: not _works(row) or _leaves([row]), rows[number + 1 :])
+        return _leaves(list(below))
 
     def _statement_of(self, owner: ast.AST) -> ast.stmt | None:
         """Return the statement to which a block belongs; a handler's is its try."""

@@ -18,6 +18,8 @@ EXITED = "ProcessExitedException"
 """What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
+SHORT = 9
+"""Letters of a line that may stand in another one by chance."""
 CODE = late_pattern(r"failed \(exitcode: (-?\d+)\) local_rank: ")
 CODE_OF_EXCEPTION = late_pattern(r"failed \(exitcode: 1\) local_rank: ")
 LAUNCH = late_pattern(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
@@ -108,8 +110,12 @@ class Restarts(Aftermath):
         below = range(failed + 1, self.until(failed))
         above = shapes(line.text for line in self.lines[:failed])
         rows = (p for p in below if self._ordinary(p) and not self._of_launcher(p))
-        printed = (p for p in rows if not self._of_message(p, failed, above))
-        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
+        own = (p for p in rows if not self._of_message(p, failed, above))
+        printed = list(itertools.islice(own, ENOUGH))
+        # A program's words that come again, and something below them, are enough; ranks may write into one line.
+        first = self.lines[printed[0]].text if len(printed) > 1 else ""
+        again = any(len(kind) > SHORT and kind in words for kind in above for words in shapes([first]))
+        return again or len(printed) == ENOUGH
 
     def _of_launcher(self, place: int) -> bool:
         """Return whether a line is the launcher's own: its logger's, or a setting of the group that it starts again."""

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.logs.clock import times
-from gpudoctor.logs.command_ends import LEFT_WITH, STATUS, SUCCEEDED
+from gpudoctor.logs.command_ends import LEFT_WITH, SUCCEEDED
 from gpudoctor.logs.exception_names import USAGE_ERROR
 from gpudoctor.logs.foreign_lines import CODE, LISTED, SETUP
 from gpudoctor.logs.line_kinds import (
@@ -18,7 +18,6 @@ from gpudoctor.logs.line_kinds import (
     PARTING,
     PROGRESS,
     RESULT,
-    SETTLED,
     WRAPPER,
     is_result,
     reports_failure,
@@ -27,28 +26,23 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.middle import middle
 from gpudoctor.logs.pasted import ASKING, PROMPT, quoted_in_words, title
 from gpudoctor.logs.raised import Frame, Raised
+from gpudoctor.logs.recurrence import shapes
 from gpudoctor.logs.telling import Telling
+from gpudoctor.logs.values import NAMED_VERSION
 from gpudoctor.patterns import late_pattern
 
 UNSHUT = "has failed to shutdown the rendezvous "
 """torch/distributed/elastic/rendezvous/dynamic_rendezvous.py."""
 REFUSED = ": error: "
 """What argparse writes behind a program's name where it refuses the command line."""
-LOADERS = late_pattern(r"[/\\]utils[/\\]data[/\\]|pin_memory")
-"""A frame of the threads that a data loader has."""
-OF_LAUNCHER = late_pattern(r"\bSignalException: Process \d")
-"""What torchrun raises where a signal ended it, and its workers with it: none of them goes on."""
-RESULT_OF_CALL = late_pattern(r" -> [1-9]\b")
-"""How NCCL shows the way of an error through its functions."""
+COMPILER_WARNED = late_pattern(
+    r"^\[?(?:rank\d+\]:\[?)?W\d{4} [\d:.]{8,18} \d+ \S{0,60}torch/_(?:dynamo|inductor)/"
+)
+"""A line of a warning of torch.compile's, as torch's own logger writes it."""
 WARNED = late_pattern(r"\[W\d{4} ")
 """In front of a warning of torch's C++."""
-
-
-PYTHON_WARNED = late_pattern(r"\.py:\d+: \w*Warning: ")
-"""How Python prints a warning (warnings.formatwarning)."""
 
 
 class Timeline(Telling):
@@ -83,7 +77,7 @@ class Timeline(Telling):
             return True
         if self._ended_rank(line, place) or self.task_ended(line, place):
             return False
-        if self._kept_from(line, place):
+        if self._kept_from(line, place) or self._compiled_anyway(line, place):
             return True
         if self.in_thread(line, place) and self._fell(place):
             return False
@@ -109,13 +103,19 @@ class Timeline(Telling):
             return False
         return self.last_of_chain(raised).kept_from
 
+    def _compiled_anyway(self, line: Line, place: int) -> bool:
+        """Return whether torch.compile warns of an exception: it then runs the code as it is."""
+        return COMPILER_WARNED.search(line.full, 0, 200) is not None and self.around(line, place) is not None
+
     def _never_ran(self, line: Line, place: int) -> bool:
         """Return whether a program refused its command line, and no training follows: a job script may say "done"."""
         raised = self.around(line, place)
         if raised is None or raised.type != USAGE_ERROR or REFUSED not in raised.message:
             return False
-        below = (self.lines[p].text[:400] for p in range(place + 1, len(self.lines)))
-        return not any(PROGRESS.search(text) or MEASURE.search(text) for text in below)
+        below = [(p, self.lines[p].text[:400]) for p in range(place + 1, len(self.lines))]
+        good = [text for p, text in below if self._ordinary(p) and is_result(text, beyond_doubt=True)]
+        looped = len(good) - len(shapes(good)) > 0 and not any(map(NAMED_VERSION.search, good))
+        return not (looped or any(PROGRESS.search(text) or MEASURE.search(text) for _, text in below))
 
     def _store_shut(self, line: Line, place: int) -> bool:
         """Return whether torchrun only could not shut its rendezvous down, since the host of it had done so before.
@@ -204,67 +204,12 @@ class Timeline(Telling):
         failed = max((one.place for one in self.raised), default=-1)
         return set(codes.values()) == {"0"} and next(results, -1) > -1 and failed < before
 
-    def doubt(self, line: Line, place: int) -> str:
-        """Say why a failure may not have ended its process; nothing where that is no question."""
-        if place == self.title or quoted_in_words(line.full) or self._over_and_over(line, place):
-            return ""
-        if self._never_ran(line, place):
-            return ""
-        below = self.goes_on(line) and self._output_below(place) and not self._only_words_below(line, place)
-        below = below and not (self.asked and not self._results_below(place))
-        below = below and not (self.task_ended(line, place) or self._stopped_below(place))
-        below = below and not (OF_LAUNCHER.search(line.text) and not self._results_below(place))
-        if below and not self._ends_uncaught() and not self._ended_rank(line, place):
-            return "The log goes on below it: it may have been got over."
-        told = self._told_below(place) or self._fell(place) or self._starved(line, place)
-        if self._only_informed(line) and not (told or self.asked):
-            return (
-                "NCCL only informs of it, and nothing shows that something failed: it may have got over it."
-            )
-        if self.in_thread(line, place) and not told:
-            return "It ended a thread or a task, and not the process."
-        if not (told or self.asked) and self._python_warned(line, place):
-            return "Python only warned of it, and the program went on."
-        if not (told or self.asked) and self._caught_each_time(line, place):
-            return "It was caught, as before, where the program had gone on: it may have been got over."
-        if not told and self._behind_the_end(line, place):
-            return "It was caught, it seems, and the work was done by then: it may have been got over."
-        only_told = self._only_told(line, place) or self._perhaps_told(line, place)
-        if not told and only_told and not (self.asked and not self._results_below(place)):
-            return (
-                "It was caught, and nothing shows that the program ended with it: it may have been got over."
-            )
-        return ""
-
-    def _python_warned(self, line: Line, place: int) -> bool:
-        """Return whether a line is a warning of Python's, with its place in front: one that is raised has none."""
-        raised = self.around(line, place)
-        return PYTHON_WARNED.search(line.full, 0, 400) is not None and (raised is None or bool(raised.told))
-
-    def _only_informed(self, line: Line) -> bool:
-        """Return whether NCCL informs of something, in no way of an error through it, and nothing was raised."""
-        informs = SETUP.search(line.full) is not None and RESULT_OF_CALL.search(line.text) is None
-        return informs and not (self.raised or self.gave_in) and self.reported < 0
-
-    def _starved(self, line: Line, place: int) -> bool:
-        """Return whether a data loader's thread died and the log ends there, in the middle: no batch came any more."""
-        raised = self.around(line, place)
-        if raised is None or not any(LOADERS.search(frame.path) for frame in raised.frames):
-            return False
-        return middle(self.lines[: raised.first]) != "" and not self._output_below(place)
-
     def _output_below(self, place: int) -> bool:
         """Return whether a program printed something of its own below a line, in the same block of an issue."""
         until = self.until(place)
         if until == len(self.lines):
             return place < self._last_said
         return any(map(self._ordinary, range(place + 1, until)))
-
-    def _stopped_below(self, place: int) -> bool:
-        """Return whether who started a program says below a failure that it left with one, and no result follows."""
-        texts = [x.text[:400] for x in self.lines[place + 1 :] if x.text and not NOISE.search(x.text)]
-        left = [at for at, text in enumerate(texts) if STATUS.search(text) and not SETTLED.search(text)]
-        return bool(left) and not any(is_result(text, beyond_doubt=True) for text in texts[left[-1] + 1 :])
 
     @functools.cached_property
     def got_somewhere(self) -> bool:
@@ -287,13 +232,6 @@ class Timeline(Telling):
         if line.bar or PROMPT.match(text) or CODE.search(text):
             return True
         return self._ordinary(place) and not ASKING.match(text)
-
-    def _only_words_below(self, line: Line, place: int) -> bool:
-        """Return whether a paste begins with an exception, and nothing below it is a result of a program."""
-        raised = self.around(line, place)
-        if raised is None or not self.begins_with(raised):
-            return False
-        return not self._results_below(place)
 
     def _results_below(self, place: int) -> bool:
         """Return whether a program prints a result below a line, beyond doubt."""

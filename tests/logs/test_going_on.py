@@ -753,3 +753,16 @@ def test_what_one_rank_got_over_another_one_did_too_in_the_same_line():
     assert quiet(explain(both.replace("Broken pipe\n[default1]", "Broken pipe\n" + done + "[default1]")))
     ended = FAILED + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
     assert explain(both + done + ended).worst() is Severity.ERROR
+
+
+def test_rows_that_a_logger_of_rich_s_fills_up_are_no_line_that_a_terminal_cut():
+    def row(level, said, place):
+        return f"{'':20}{level:9}{said:40}{place:>11}\n"
+
+    text = "".join(
+        row("ERROR", "no state of the scheduler, its warm-up", "fit.py:7")
+        + row("", "begins anew", "")
+        + row("INFO", f"pass {n} | mse 0.{9 - n}", "fit.py:8")
+        for n in range(3)
+    )
+    assert quiet(explain(text))

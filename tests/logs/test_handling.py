@@ -422,3 +422,56 @@ def test_a_word_that_begins_a_line_is_known_behind_the_time_of_a_cluster_s_log()
     rows = traceback().replace("KeyError: 'fr'", "KeyboardInterrupt").splitlines()
     stamped = "".join(f"2026-11-02T08:00:0{n}.5Z {row}\n" for n, row in enumerate(rows))
     assert explain(stamped).findings[0].id == "interrupted"
+
+
+AGAIN = "E1129 08:00:09.852000 88 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 7) local_rank: 0 (pid: 93) of binary: python\n"
+
+
+def test_workers_whose_first_words_come_again_were_started_again():
+    begins = "begin at pass {0}, try {0}\n"
+    end = "nothing left to do\n"
+    assert worst(f"{begins.format(0)}{AGAIN}{begins.format(1)}{end}") is None
+    # Two ranks wrote into one line.
+    assert worst(f"{begins.format(0)}{AGAIN}{begins.format(1).strip()}{begins.format(1)}{end}") is None
+    assert worst(f"{begins.format(0)}{AGAIN}") is Severity.ERROR
+    gave_in = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    assert worst(f"{begins.format(0)}{AGAIN}{begins.format(1)}{end}{gave_in}") is Severity.ERROR
+
+
+def test_a_refused_command_line_is_over_where_another_one_comes_to_results():
+    refused = "usage: fit.py [-h]\nfit.py: error: unrecognized arguments: --old\n"
+    assert worst(f"{refused}without --old, then\np0 tr=0.90 va=1.00\np1 tr=0.80 va=0.95\n") is None
+    assert worst(f"{refused}took 0.4 s\n") is Severity.ERROR
+    assert worst(f"{refused}python 3.11\npython 3.12\n") is Severity.ERROR
+
+
+def test_torch_compile_runs_the_code_as_it_is_where_it_warns_of_an_exception():
+    rows = ["WON'T CONVERT f /home/me/m.py line 3", "due to: ", *traceback(function="compile").splitlines()]
+    front = "{}1129 08:00:15.055000 70 torch/{}/convert_frame.py:2493] "
+    warned = "".join(front.format("W", "_dynamo") + row + "\n" for row in rows)
+    assert worst(warned) is None
+    assert worst("".join(front.format("E", "_dynamo") + row + "\n" for row in rows)) is Severity.ERROR
+
+
+def test_what_torch_s_c_only_warned_of_is_no_error_where_nothing_else_is_there():
+    assert worst(FALLS_BACK) is Severity.WARNING
+    assert worst(FALLS_BACK + traceback()) is Severity.ERROR
+
+
+def test_the_name_of_an_exception_with_which_loops_end_may_be_told_as_a_good_end():
+    assert worst("batch 3 loss 0.2\nStopIteration: no more batches\n") is Severity.WARNING
+    assert worst("batch 3 loss 0.2\nKeyError: no more batches\n") is Severity.ERROR
+    raised = traceback().replace("KeyError: 'fr'", "StopIteration: no more batches")
+    assert worst("batch 3 loss 0.2\n" + raised) is Severity.ERROR
+
+
+def test_an_exception_that_nobody_caught_comes_before_a_warning_of_python_s():
+    warned = "/home/me/t.py:2: UserWarning: Failed to initialize NVML: Driver/library version mismatch\n  probe()\n"
+    assert explain(f"{warned}epoch 0 loss 1.0\n{traceback()}").verdict.primary == "unrecognised-error"
+
+
+def test_what_was_printed_often_and_then_raised_is_an_error():
+    one = traceback(function="fetch")
+    last = traceback(function="main").replace("line 6", "line 9")
+    ended = traceback().replace("\n", '\n  File "/home/me/t.py", line 9, in main\n    fetch()\n', 1)
+    assert worst(one * 3 + ended + last) is Severity.ERROR

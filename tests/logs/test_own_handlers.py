@@ -65,6 +65,7 @@ def test_what_a_function_catches_whose_caller_works_on_ended_nothing(worst):
         loads(more="def main():\n    load('a.npz')\nmain()"),  # nothing comes after it
         loads(more="def main():\n    load('a.npz')\n    print('bye')\n    sys.exit(1)\nmain()"),
         loads(more="load('a.npz')\nraise SystemExit(2)\nfit()"),
+        loads(more="state = load('a.npz')\nif state is None:\n    sys.exit(2)\nfit(state)"),
         loads(more=""),  # who calls it, nobody knows
     ],
 )
@@ -93,6 +94,9 @@ def test_at_the_top_of_a_script_the_handler_s_type_and_what_follows_tell(worst):
     assert at_top(worst, loop="if True:", more="train()") is None
     assert at_top(worst, loop="if True:", more="raise SystemExit(1)") is Severity.ERROR
     assert at_top(worst, loop="if True:") is Severity.ERROR  # it may be the whole program
+    counted = "if failed:\n    sys.exit(f'{failed} failed')"
+    assert at_top(worst, more=counted) is Severity.ERROR
+    assert at_top(worst, more=f"train()\n{counted}") is None
     assert at_top(worst, caught="KeyError") is Severity.ERROR
     cuda = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
     assert at_top(worst, caught="RuntimeError", raised=cuda) is None
