@@ -17,6 +17,7 @@ from gpudoctor.logs.line_kinds import ENOUGH, NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.raised import CUT_BEHIND, CUT_OFF, Frame, Raised
 from gpudoctor.logs.symptoms import Seen
+from gpudoctor.logs.timeline import Timeline
 from gpudoctor.model import Severity
 from gpudoctor.patterns import late_pattern
 

@@ -12,6 +12,7 @@ from gpudoctor.logs.line_kinds import (
     FAILURE,
     FINISHED,
     LEFT,
+    MEASURE,
     NOISE,
     PROGRESS,
     REPEATED,
@@ -21,6 +22,7 @@ from gpudoctor.logs.line_kinds import (
     TYPED,
     is_last_step,
     is_result,
+    reports_failure,
     tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line
@@ -37,6 +39,13 @@ OF_LAUNCHER = late_pattern(r"\bSignalException: Process \d")
 """What torchrun raises where a signal ended it, and its workers with it: none of them goes on."""
 PYTHON_WARNED = late_pattern(r"\.py:\d+: \w*Warning: ")
 """How Python prints a warning (warnings.formatwarning)."""
+CALLS_WORK = late_pattern(
+    r"(?i)\b_*(?:main|run|train|fit|loop|launch|start|work|cli|app|experiment|job|pipeline|step|epoch|forward|backward|"
+    r"fn|func|function|target|load|read|fetch|iter|next)\w*\("
+)
+"""A call of what may be the whole program's work, or what it cannot do without."""
+TURN = late_pattern(r"(?i)\b(?:epoch|step|iter(?:ation)?|batch|round|case|fold|trial)s?\b\W{0,4}\d")
+"""A turn of a loop, with its number."""
 OWN_WORDS = late_pattern(r"(?=[a-z(\[])(?:[\w()\[\]#/-]{1,40} ){1,6}[\w()\[\]#/-]{1,40}: (?=[A-Z])")
 """A few words of a program in front of a message; a tool's name, in front of its own, is one word."""
 
@@ -61,6 +70,8 @@ class Doubts(Timeline):
             return "It ended a thread or a task, and not the process."
         if not (told or self.asked) and self.python_warned(line, place):
             return "Python only warned of it, and the program went on."
+        if not (told or self.asked) and self._says_without(line, place):
+            return "The program says itself that it does without."
         if not (told or self.asked) and self._ended_loop(line, place):
             return "With such an exception a program may end a loop, and no traceback is here."
         if not (told or self.asked) and self._only_warnings(line, place):
@@ -84,6 +95,12 @@ class Doubts(Timeline):
     def _only_warnings(self, line: Line, place: int) -> bool:
         """Return whether torch's C++ warned, as it went on, and nothing in the log was raised."""
         return WARNED.search(line.full) is not None and not self.raised and self._last_failure <= place
+
+    def _says_without(self, line: Line, place: int) -> bool:
+        """Return whether a program names an exception in its own words, and says there that it did without."""
+        raised = self.around(line, place)
+        told = raised is not None and bool(raised.told) and not raised.frames
+        return told and SETTLED.search(line.text, 0, 400) is not None and not self._gave_up(line, place)
 
     def _ended_loop(self, line: Line, place: int) -> bool:
         """Return whether an exception with which loops are ended stands below results, without a traceback."""
@@ -119,7 +136,7 @@ class Doubts(Timeline):
         """
         raised = self.around(line, place)
         if raised is not None and raised.frames:
-            return self._only_logged(raised)
+            return self._only_logged(raised) or self._only_printed(raised)
         object_ = _named(line.text[:400]) if raised is None else None
         said = raised.told if raised is not None else line.text[: object_.start()] if object_ else ""
         if not said or (raised is not None and raised.wrapper) or self.marked(line):
@@ -159,6 +176,31 @@ class Doubts(Timeline):
             return False
         spans = self.spans[line.name, line.who][-MANY:]
         return len(same_begin(raised, spans)) + 1 >= ENOUGH
+
+    def _only_printed(self, raised: Raised) -> bool:
+        """Return whether a handler printed a traceback of something beside the work last of all, below results.
+
+        The line that tried it calls nothing that sounds as if it was the work itself.
+        """
+        tried = raised.frames[0].text
+        if not (raised.caught and self._headed(raised) and tried) or raised.wrapper or self.gave_in:
+            return False
+        if CALLS_WORK.search(tried) or self._told_below(raised.place) or raised.chained:
+            return False
+        # What names no rank may be any one's.
+        rows = [p for p, x in enumerate(self.lines) if x.text and x.name == raised.line.name]
+        rows = [p for p in rows if not raised.line.who or self.lines[p].who == raised.line.who]
+        at = bisect_left(rows, raised.first)
+        if not at or rows[-1] > raised.last or not self._ordinary(rows[at - 1]):
+            return False
+        above = self.lines[rows[at - 1]]
+        if LOGGED.search(above.full) or reports_failure(above.full, above.text) or FAILURE.search(above.text):
+            return False
+        # What comes once, and names no turn of a loop, is of the whole.
+        kind = shapes([above.text])
+        own = (self.lines[p] for p in rows[max(0, at - MANY) : at - 1])
+        again = any(x.who == above.who and not kind.isdisjoint(shapes([x.text])) for x in own)
+        return MEASURE.search(above.text) is not None and not again and TURN.search(above.text) is None
 
     def _only_logged(self, raised: Raised) -> bool:
         """Return whether a logger wrote a traceback last of all, its line tells of no failure, and results stand above.

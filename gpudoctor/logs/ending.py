@@ -19,6 +19,7 @@ from gpudoctor.logs.line_kinds import (
     ENOUGH,
     FINISHED,
     GAVE_UP,
+    NOISE,
     PROGRESS,
     REPORTED,
     SETTLED,
@@ -135,6 +136,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         line = last[at]
         certain = not course.wrote_last(line) or line.full.startswith(SLURMS) or _gave_up(line)
         certain = certain and NEGATIVE.search(line.text) is None
+        certain = certain and not all(
+            NOISE.search(x.text) for x in last
+        )  # tools alone: nobody knows what for
         return Ending(line.text[:500], telling(lines), certain=certain)
     if (all_of_it := _of_all(last)) is not None:
         return Ending(all_of_it.text[:500], [all_of_it])

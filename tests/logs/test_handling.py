@@ -475,3 +475,28 @@ def test_what_was_printed_often_and_then_raised_is_an_error():
     last = traceback(function="main").replace("line 6", "line 9")
     ended = traceback().replace("\n", '\n  File "/home/me/t.py", line 9, in main\n    fetch()\n', 1)
     assert worst(one * 3 + ended + last) is Severity.ERROR
+
+
+def test_what_a_handler_printed_last_of_something_beside_the_work_may_be_over():
+    aside = traceback(function="finish").replace("v = table[key]", "write_table(runs)")
+    assert worst("rank 0: 40 rounds, loss 0.3\nrank 1: 40 rounds, loss 0.3\n" + aside) is Severity.WARNING
+    assert worst(aside) is Severity.ERROR
+    assert worst("reading the table\n" + aside) is Severity.ERROR  # no result yet
+    assert worst("round 2 of 40, loss 0.3\n" + aside) is Severity.ERROR  # in the middle
+    assert worst("40 rounds, loss 0.3\nthe run failed:\n" + aside) is Severity.ERROR
+    for call in ("train(runs)", "self.run_epoch()", "main()"):
+        assert worst("40 rounds, loss 0.3\n" + aside.replace("write_table(runs)", call)) is Severity.ERROR
+    assert worst("40 rounds, loss 0.3\n" + aside.replace("in finish", "in <module>")) is Severity.ERROR
+
+
+def test_a_program_that_says_in_the_same_line_that_it_does_without_has_not_failed_for_certain():
+    told = "prep: MemoryError: clip {} has too many frames ({})\n"
+    assert worst(told.format(2, "dropped") + told.format(7, "dropped")) is Severity.WARNING
+    assert worst(told.format(2, "the limit is 900") + told.format(7, "the limit is 900")) is Severity.ERROR
+
+
+def test_complaints_of_tools_alone_may_be_no_matter():
+    assert (
+        worst("mkdir: cannot create directory '/data/out': No such file or directory\n") is Severity.WARNING
+    )
+    assert worst("job.sh: line 4: fit: command not found\n") is Severity.ERROR
