@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 
 from gpudoctor.logs.aftermath import LOGGED, MANY
 from gpudoctor.logs.command_ends import STATUS
+from gpudoctor.logs.foreign_lines import SETUP
 from gpudoctor.logs.handling import CONTROL
 from gpudoctor.logs.line_kinds import (
     CLOSING,
@@ -37,6 +38,8 @@ LOADERS = late_pattern(r"[/\\]utils[/\\]data[/\\]|pin_memory")
 """A frame of the threads that a data loader has."""
 OF_LAUNCHER = late_pattern(r"\bSignalException: Process \d")
 """What torchrun raises where a signal ended it, and its workers with it: none of them goes on."""
+RESULT_OF_CALL = late_pattern(r" -> [1-9]\b")
+"""How NCCL shows the way of an error through its functions."""
 PYTHON_WARNED = late_pattern(r"\.py:\d+: \w*Warning: ")
 """How Python prints a warning (warnings.formatwarning)."""
 CALLS_WORK = late_pattern(
@@ -66,6 +69,10 @@ class Doubts(Timeline):
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place) or self._starved(line, place)
+        if self._only_informed(line) and not (told or self.asked):
+            return (
+                "NCCL only informs of it, and nothing shows that something failed: it may have got over it."
+            )
         if self.in_thread(line, place) and not told:
             return "It ended a thread or a task, and not the process."
         if not (told or self.asked) and self.python_warned(line, place):
@@ -108,6 +115,11 @@ class Doubts(Timeline):
         if raised is None or raised.frames or CONTROL.match(raised.type) is None or self.marked(line):
             return False
         return self.got_somewhere
+
+    def _only_informed(self, line: Line) -> bool:
+        """Return whether NCCL informs of something, in no way of an error through it, and nothing was raised."""
+        informs = SETUP.search(line.full) is not None and RESULT_OF_CALL.search(line.text) is None
+        return informs and not (self.raised or self.gave_in) and self.reported < 0
 
     def _starved(self, line: Line, place: int) -> bool:
         """Return whether a data loader's thread died and the log ends there, in the middle: no batch came any more."""
