@@ -16,6 +16,7 @@ import pytest
 
 from gpudoctor.cli.output import Output
 from gpudoctor.logs.explain import explain
+from gpudoctor.redact import Private, Redactor
 from gpudoctor.redact.name_forms import machine_name, names_told
 from gpudoctor.registry import Registry
 from gpudoctor.render.terminal import render
@@ -265,3 +266,69 @@ def test_explain_run_and_report_give_nothing_away(number: int, tmp_path: Path) -
         assert left(text, log) == []
     assert "host-1" in explained.stdout
     assert "host-1" in told
+
+
+FORMS_OF_OTHERS = r"""
+JobId=7 JobName=harebell-2 UserId=otto(77) Account=sorrel_lab Partition=bryony ## harebell-2 sorrel_lab bryony
+sbatch --account=sorrel_lab --partition=bryony --job-name=harebell-2 fit.sh ## harebell-2 sorrel_lab bryony
++ srun -A sorrel7 -p bryony -J harebell python fit.py ## sorrel7 bryony harebell
+SLURM_JOB_ACCOUNT=sorrel_lab SLURM_CLUSTER_NAME=yarrow ## sorrel_lab yarrow
+Namespace:        team-tansy3 ## team-tansy3
+PyTorchJob tansy-ns/comfrey-fit has failed ## tansy-ns comfrey-fit
+job teasel-9 submitted by bramley7 waits ## teasel-9 bramley7
+{"run_name": "teasel-sweep", "project_id": "burdock-88"} ## teasel-sweep burdock-88
+wandb: View run mellow-fern-7 at: https://wandb.ai/fernworks/moss/runs/a1 ## mellow-fern-7 fernworks
+open https://app.neptune.ai/fernworks/moss-asr/e/M-1 ## fernworks moss-asr
+pull access denied for depot.fernworks.dev/bracken/lichen-fit, it does not exist ## fernworks bracken lichen-fit
+docker run --gpus all -h sphagnum-4 bracken/lichen:latest ## sphagnum-4 bracken/lichen
+['git', 'clone', 'https://git.fernworks.dev/bracken/lichen-net.git'] ## fernworks bracken lichen-net
+ssh://git@code.fernworks.dev:7999/bracken/lichen-net.git ## fernworks bracken lichen-net
+arn:aws:iam::119988776655:user/rushbot on arn:aws:s3:::sedge-w/liverwort/a.pt ## 119988776655 rushbot sedge-w liverwort
+403 GET https://storage.googleapis.com/storage/v1/b/sedge-data/o?prefix=liverwort ## sedge-data liverwort
+COMPUTERNAME=REEDMACE-PC USERDOMAIN=BULRUSH ## reedmace-pc bulrush
+{"labels": {"node_name": "gke-sedge-a2"}} ## gke-sedge-a2
+bind failed: uid=hornwort,ou=People-Moss,dc=quillwort,dc=org ## hornwort people-moss quillwort
+Author: Ottoline Vetch <o.vetch@fernworks.dev> ## ottoline vetch
+Command '['fit', '--hub_token', 'reedbunting']' returned 1 ## reedbunting
+    Serial Number                         : 1650099887766 ## 1650099887766
+"""
+
+
+@pytest.mark.parametrize("row", FORMS_OF_OTHERS.strip("\n").splitlines())
+def test_names_in_forms_of_schedulers_registries_clouds_and_directories(row: str) -> None:
+    line, _, private = row.partition(" ## ")
+    redacted = Redactor(Private()).text(line).lower()
+    assert [word for word in private.split() if word in redacted] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sbatch --partition=gpu --account=research --job-name=pretrain fit.sh",
+        "docker run --gpus all nvcr.io/nvidia/pytorch:24.01-py3 python train.py",
+        "docker run pytorch/pytorch:latest python -c 'import torch'",
+        "https://github.com/pytorch/pytorch.git is cloned; Image: pytorch/torchserve",
+        "RuntimeError: uid=3 in namespace torch.ops, job 4 of 8, run 3 at: step 7",
+    ],
+)
+def test_words_that_name_nobody_stay(line: str) -> None:
+    assert Redactor(Private()).text(line) == line
+
+
+def test_paths_of_a_drive_and_of_another_machine_in_one_text() -> None:
+    text = "File \"E:\\proj\\moss\\fit.py\", line 3\nNo such file: '\\\\\\\\NAS7\\\\teasel\\\\a.bin'\nend\n"
+    redacted = Redactor(Private()).text(text)
+    assert "moss" not in redacted
+    assert "teasel" not in redacted
+    assert len(redacted.split("\n")) == 4
+
+
+def test_what_other_lines_tell_of_an_account_or_a_serial_number_is_an_alias_in_a_finding() -> None:
+    text = (
+        "SLURM_JOB_ACCOUNT=sorrel_lab\n    Serial Number       : 1650099887766\n"
+        "RuntimeError: sorrel_lab has no board 1650099887766\n"
+    )
+    said = written(explain(text), "json")
+    assert "sorrel_lab" not in said
+    assert "1650099887766" not in said
+    assert "project-1 has no board serial-1" in said

@@ -51,6 +51,10 @@ class Log(Struct, frozen=True, kw_only=True):
     """Users of whom the same is true."""
     repositories: tuple[str, ...] = ()
     """What belongs to one of them on a public site, ``owner/name``."""
+    projects: tuple[str, ...] = ()
+    """Accounts, jobs, queues and name spaces."""
+    serials: tuple[str, ...] = ()
+    """Numbers that identify a board or an account."""
     own: tuple[SourceLine, ...] = ()
     """The lines of the user's own source that its tracebacks name, each once."""
 

@@ -9,13 +9,20 @@ from gpudoctor.model import Finding
 from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.name_forms import machine_name, names_told
 
-TOPICS = {"host": "hosts", "site": "hosts", "user": "users", "repository": "repositories"}
+TOPICS = {
+    "host": "hosts",
+    "site": "hosts",
+    "user": "users",
+    "repository": "repositories",
+    "project": "projects",
+    "serial": "serials",
+}
 NUMBER = late_pattern(r"(?<![\w.-])\d[\d.,:]*")
 """A step, a loss, a time: lines that differ in these alone name the same machines."""
 
 
 def named(lines: Sequence[Line], findings: Sequence[Finding]) -> dict[str, tuple[str, ...]]:
-    """Return hosts, users and repositories that a log names, by kind, as far as the findings speak of them."""
+    """Return hosts, users and other names that a log gives, by kind, as far as the findings speak of them."""
     if not findings:
         return {}
     quoted = msgspec.json.encode(findings).decode().lower()

@@ -90,8 +90,8 @@ _FORMS = (
     _form("host", "ip-", r"(?<![\w.-])(ip(?:-\d{1,3}){4}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])"),
     _form(
         "host",
-        "ostname|ost name|odename|ode name|ocal host|emote host|eer host",
-        rf"(?i)\b(?:(?:host|node) ?name|(?:local|remote|peer) host)[\"']?[ \t]{{0,8}}[:=][ \t]{{0,24}}[\"']?{_VALUE}({_NAME})",
+        "ostname|ost name|odename|ode name|ode_name|ocal host|emote host|eer host",
+        rf"(?i)\b(?:(?:host|node)[ _]?name|(?:local|remote|peer) host)[\"']?[ \t]{{0,8}}[:=][ \t]{{0,24}}[\"']?{_VALUE}({_NAME})",
     ),
     _form(
         "host",
@@ -122,6 +122,30 @@ _FORMS = (
     _form("repository", "wandb.ai/", r"\bwandb\.ai/([\w-]{1,64}/[\w.-]{1,96})"),
     _form("repository", "huggingface.co/|hf.co/", r"\b(?:huggingface|hf)\.co/(?:api/)?(?:(?:models|datasets|spaces)/)?([\w-]{1,64}/[\w.-]{1,96})"),
     _form("repository", "is not a local folder|valid model identifier", r"^(?:\w+: )?'?([\w-]{1,64}/[\w.-]{1,96})'? is not a "),
+    _form("repository", "neptune.ai/|comet.com/", r"\b(?:neptune\.ai|comet\.com)/(?:o/)?([\w-]{1,64}/[\w.-]{1,96})"),
+    _form("repository", ".git", r"://(?:[^\s/@]{1,256}@)?(?!github\.com|gitlab\.com|huggingface\.co)[\w.-]{1,253}(?::\d{1,5})?/(?:[\w.-]{1,64}/){0,4}?([\w-]{1,64}/[\w.-]{1,96}?)\.git\b"),
+    # images of containers
+    _form("site", "denied for |mage", r"(?:access denied for|\b[Ii]mage:?) [\"']?((?=[\w.-]{0,253}\.)[\w.-]{1,253}(?::\d{1,5})?)/[\w-]"),
+    _form("repository", "denied for |mage", r"(?:access denied for|\b[Ii]mage:?) [\"']?(?:[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::\d{1,5})?/)?([\w-]{1,64}/[\w.-]{1,96})"),
+    _form("repository", "docker run |podman run ", r"(?:docker|podman) run .{0,600}? ([a-z0-9][\w-]{1,63}/[\w.-]{1,96})(?=[: ]|$)"),
+    _form("host", "docker run |podman run ", rf"(?:docker|podman) run .{{0,600}}? (?:-h|--hostname)[ =]({_NAME})"),
+    # accounts, jobs, queues and name spaces of schedulers; names of runs
+    _form("project", "Account=|JobName=|Partition=|ClusterName=", r"\b(?:Account|JobName|Partition|ClusterName)=([^\s,;]{3,64})"),
+    _form("project", "--account|--partition|--job-name", r"--(?:account|partition|job-name)[= ]([^\s'\",]{3,64})"),
+    _form("project", "srun |sbatch |salloc |#SBATCH ", r"(?<= )-[ApJ] ([A-Za-z][^\s'\",]{2,63})"),
+    _form("project", "SLURM_|SBATCH_|PBS_", r"\b(?:SLURM_JOB_(?:ACCOUNT|NAME|PARTITION)|SLURM_CLUSTER_NAME|SBATCH_(?:ACCOUNT|PARTITION|JOB_NAME)|PBS_(?:JOBNAME|QUEUE|ACCOUNT))[\"']?[=:] ?[\"']?([^\s\"',]{3,64})"),
+    _form("project", "amespace", r"\b[Nn]amespace[\"']?[:=]? {1,24}[\"']?((?=[\w-]{0,62}[-\d])[a-z0-9][a-z0-9-]{2,62})\b"),
+    _form("project", "roject_id|rojectId|un_name|ob_name|xperiment_name", r"[\"'](?:project_id|projectId|run_name|job_name|job_id|experiment_name)[\"'] ?: ?[\"']([^\"'\s]{3,64})[\"']"),
+    _form("project", " run ", r"(?:View|Syncing) run (\S{3,64})(?: at|$)"),
+    _form("project", "ubmitted by", r"\bjob [\"']?((?=[\w-]{0,63}[A-Za-z])(?=[\w-]{0,63}\d)[\w-]{3,64})[\"']? submitted by"),
+    _form("repository", "Job ", r"\b(?:PyTorchJob|MPIJob|TrainJob|RayJob|TFJob|JobSet) ([a-z0-9-]{1,63}/[a-z0-9.-]{1,96})"),
+    _form("project", "job-name=", r"\bjob-name=([a-z0-9][a-z0-9.-]{2,62})"),
+    _form("project", "arn:aws", r"\barn:aws[\w-]{0,16}:s3:::[\w.-]{1,63}/([\w-]{3,64})(?=/)"),
+    _form("serial", "arn:aws", r"\barn:aws[\w-]{0,16}:[\w-]{1,32}:[\w-]{0,32}:(\d{12}):"),
+    # directories of people
+    _form("user", "dc=", r"\b(?:uid|cn)=([A-Za-z][\w.-]{1,63})(?=,)"),
+    _form("project", "dc=", r"\b(?:dc|ou)=([A-Za-z][\w.-]{3,63})"),
+    _form("user", " <", r"^[ \t>]{0,8}(?:From|To|Cc|Author|Committer|Signed-off-by): ([^\s<>\"][^<>\n\"]{2,62}?) <[^\s<>]{1,128}@"),
     _form(
         "serial",
         "erial",
@@ -129,10 +153,10 @@ _FORMS = (
     ),
 )  # fmt: skip
 _NCCL = late_pattern(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
-_SETTING_WORDS = ("ADDR", "HOST", "NODE", "USER", "LOGNAME", "addr", "endpoint", "process_ip")
+_SETTING_WORDS = ("ADDR", "HOST", "COMPUTERNAME", "NODE", "USER", "LOGNAME", "addr", "endpoint", "process_ip")
 _SETTING = late_pattern(
     r"(?<![A-Za-z0-9])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST"
-    r"|PBS_O_HOST|--master[_-]addr|--rdzv[_-]endpoint|--main_process_ip|main_process_ip"
+    r"|PBS_O_HOST|COMPUTERNAME|USERDOMAIN|--master[_-]addr|--rdzv[_-]endpoint|--main_process_ip|main_process_ip"
     r"|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
     r"""(?:=|: {1,4}|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point)|(?<=_ip))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
@@ -181,6 +205,16 @@ def machine_name(name: str) -> bool:
     )
 
 
+_WORK = frozenset(
+    """
+    accelerator bert cifar coco cpu ddp finetune finetuning general gemma gpt high imagenet inference interactive jupyter large
+    llama long low medium mistral normal preempt preemptible pretrain pretraining qwen resnet roberta short slurm small
+    standard testing torchrun training vit wrap
+    """.split()
+)
+"""What jobs, queues and accounts are called that names nobody, and that other lines say of other things."""
+
+
 def names_told(text: str, tell: Tell) -> None:
     """Report host and user names that a text gives away by its form: kind and name, in no order."""
     for form in _FORMS:
@@ -221,6 +255,10 @@ def _tell_name(form: _Form, name: str, tell: Tell) -> None:
         name = re.sub(r":\d{1,5}(?=,|\Z)", "", name)  # mpirun -H a:8,b:8
         if public_host(name) or file_name(name) or not (form.sure or machine_name(name)):
             return
+    if form.kind == "project" and (
+        not name or generic(name) or name.lower() in _WORK or "$" in name or "%" in name
+    ):
+        return
     if form.kind == "user" and (not name or generic(name) or name.lower() in _NO_NAMES):
         return
     tell(form.kind, name)
@@ -285,7 +323,7 @@ def names_under(key: str, value: str, tell: Tell) -> None:
         tell("host", value)
     elif user_key(key) and not generic(value):
         tell("user", value)
-    elif key == "repositories":
-        tell("repository", value)
-    elif serial_key(key):
+    elif key in ("repositories", "projects"):
+        tell("repository" if key == "repositories" else "project", value)
+    elif serial_key(key) or key == "serials":
         tell("serial", value)

@@ -155,6 +155,11 @@ class Names:
         if not generic(owner) and own:
             self._add(name, "path")
 
+    def add_project(self, name: str) -> None:
+        """Learn the name of an account, a job, a queue or a name space."""
+        if not generic(name):
+            self._add(name, "project")
+
     def add(self, value: str, kind: str) -> None:
         """Learn a secret or a serial number to be replaced wherever it stands."""
         if 6 <= len(value) <= 256 and any(letter.isdigit() for letter in value):

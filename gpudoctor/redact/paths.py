@@ -91,10 +91,24 @@ def paths(text: str) -> Iterator[tuple[int, int]]:
 
 
 def windows_paths(text: str) -> Iterator[tuple[int, int]]:
-    """Find Windows paths, of a drive or another machine, with slashes or with single or doubled backslashes."""
+    """Find Windows paths, of a drive or another machine, with slashes or with single or doubled backslashes.
+
+    They come from left to right, and none lies in another one.
+    """
+    done = 0
+    for start, end in sorted((*_shared(text), *_of_drives(text))):
+        if start >= done:
+            yield start, end
+            done = end
+
+
+def _shared(text: str) -> Iterator[tuple[int, int]]:
     if "\\\\" in text or "//" in text:
         for match in _SHARED_FOLDER.finditer(text):
             yield match.start(), match.start() + len(match[0].rstrip("., "))
+
+
+def _of_drives(text: str) -> Iterator[tuple[int, int]]:
     if ":\\" not in text and ":/" not in text:
         return
     for match in _WINDOWS.finditer(text):

@@ -101,6 +101,8 @@ class Redactor:
             self._names.add_user(name)
         elif kind == "repository":
             self._names.add_repository(name)
+        elif kind == "project":
+            self._names.add_project(name)
         elif kind == "serial" or len(name) >= 12:
             self._names.add(name, kind)
 
@@ -205,6 +207,8 @@ class Redactor:
             if self._names.is_host(host):
                 folder, slash, last = rest.partition("?")[0].rpartition("/")
                 pieces += self._aliases.mark("host", self._names.host_key(host)), match["port"] or ""
+                if last.endswith(".git"):  # a repository, whose owner is the folder
+                    folder, slash, last = rest, "", ""
                 pieces += (("/" + self._aliases.mark("path", folder)) if folder else ""), slash, last
                 done = match.end()
             elif public_host(host):

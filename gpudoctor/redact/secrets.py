@@ -41,7 +41,8 @@ _SECRET_WORDS = (
 )  # fmt: skip
 # The quotes may be those of a JSON text inside another one, each with its backslash.
 _ASSIGNED = late_pattern(
-    r"""(?P<rest>[\w-]{0,48})(?:\\{0,3}["'])?(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-]))"""
+    r"""(?P<rest>[\w-]{0,48})(?:\\{0,3}["'])?"""
+    r"""(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-])|,[ \t]{1,2}(?=["']))"""
     r"""(?:(?i:bearer|basic|token)[ \t]{1,8})?(?:\\{0,3}"(?P<double>(?:[^"\\\n]|\\+[^"\\\n])*)"""
     r"""|\\{0,3}'(?P<single>(?:[^'\\\n]|\\+[^'\\\n])*)|(?P<bare>[^\s,;&"']+))"""
 )
@@ -98,7 +99,8 @@ def _assigned(text: str, at: int, word: str) -> Span | None:
     name = before(text, at, most=64) + text[at : at + len(word)] + assigned["rest"]
     sign = assigned["sign"]
     # `password hunter2` is a sentence as often as a setting; `--password hunter2` is one for sure.
-    if sign.isspace() and not (name.startswith("--") or word == "authorization"):
+    # A list of a command's words has it behind a comma.
+    if (sign.isspace() or sign[0] == ",") and not (name.startswith("--") or word == "authorization"):
         return None
     # "--" and "." belong to the word before a name as well: it is the last part that is the name
     if "sig" in word:

@@ -26,12 +26,24 @@ HIDDEN = "(hidden)"
 # report is examined and saved once more.
 ALIAS = late_pattern(
     r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])"  # gpu-host-9 is somebody's own name
-    r"(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
+    r"(?:gpu-uuid|host|user|ip|mac|path|token|email|serial|project)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
     r"|(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
     r"|\(hidden\)"
 )
 COLOUR = late_pattern(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
-_ALIAS_STARTS = ("host-", "uuid-", "user-", "ip-", "mac-", "path-", "token-", "email-", "serial-", "(hidden)")
+_ALIAS_STARTS = (
+    "host-",
+    "uuid-",
+    "user-",
+    "ip-",
+    "mac-",
+    "path-",
+    "token-",
+    "email-",
+    "serial-",
+    "project-",
+    "(hidden)",
+)
 # Names of users and hosts that say nothing about anyone, or that are words of the trade: replacing them
 # wherever they stand would ruin the report. They are replaced in paths, and (hosts) as a whole value.
 _GENERIC = frozenset(
@@ -136,6 +148,8 @@ def generic(name: str) -> bool:
 def public_host(name: str) -> bool:
     """Return whether a host of a URL is a public site."""
     labels = name.casefold().rstrip(".").split(".")
+    if labels[0] == "storage":  # what lies there is somebody's
+        return False
     return any(".".join(labels[i:]) in _PUBLIC_HOSTS for i in range(max(len(labels) - 3, 0), len(labels)))
 
 
