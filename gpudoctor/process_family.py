@@ -54,7 +54,7 @@ class Stat(NamedTuple):
     name: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Member:
     """A process of the command."""
 
@@ -148,12 +148,13 @@ class Family:
         self.remembered = self.stood()
 
     def still(self) -> bool:
-        """Return whether they stood still for certain: none computed, one had gone, or torchrun had not started any."""
+        """Return whether they stood still for certain: none computed, or torchrun had not started any."""
         ranks = self.ranks()
         if self._awaits():
             return True
-        there = [m for m in ranks if m.gone is None and m.looks > FORMS]
-        return bool(there) and (self._gone() != [] or all(m.share <= IDLE for m in there))
+        gone = self._gone()
+        there = [m for m in ranks if m not in gone and m.looks > FORMS]
+        return bool(there) and all(m.share <= IDLE for m in there)
 
     def _awaits(self) -> bool:
         """Return whether torchrun waited for other nodes, and had started no rank on this one."""
@@ -166,12 +167,13 @@ class Family:
 
     def told(self) -> str:
         """Say of each rank whether it had gone, and whether those that were there computed or waited."""
-        there = [m for m in self.ranks() if m.gone is None]
+        gone = self._gone()
+        there = [m for m in self.ranks() if m not in gone]
         if self._awaits():
             return "torchrun had started no rank, and waited for other nodes"
         if not there:
             return self._busiest()
-        said = [f"{_name(m)} had been gone for {self.looked - (m.gone or 0):,.0f} s" for m in self._gone()]
+        said = [f"{_name(m)} had been gone for {self.looked - (m.gone or 0):,.0f} s" for m in gone]
         said += [f"{_name(m)} {_did(m)}" for m in there if m.looks > FORMS]
         return listed(said, 8, str)
 

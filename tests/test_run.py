@@ -414,7 +414,7 @@ def test_a_command_that_its_own_time_limit_ends_had_stood_still_too(tmp_path, mo
     monkeypatch.setattr("gpudoctor.process_family.RECENT", 3.0)
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)
-    ended = run_command(["timeout", "14", sys.executable, str(script)])
+    ended = run_command(["timeout", "11", sys.executable, str(script)])
     assert (ended.code, ended.interrupted, ended.lines, ended.still) == (124, False, 1, True)
     assert ended.silent > 4
     assert re.sub(r" \(pid \d+\)", "", ended.ranks) == "rank 0 waited, rank 1 waited"

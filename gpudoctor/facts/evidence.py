@@ -96,7 +96,7 @@ class Run(Struct, frozen=True, kw_only=True):
     lines: int | None = None
     """Lines of its output that it had printed when it was asked to end, of those that are kept."""
     still: bool = False
-    """Whether its ranks stood still for certain when it was asked to end: none computed, or one had gone."""
+    """Whether its ranks stood still for certain when it was asked to end: none computed."""
     ranks: str = ""
     """What their processes did then, as a sentence."""
     stacks: str = ""
