@@ -21,6 +21,8 @@ SHORTEST = 4
 """Bytes: a shorter literal stands in every other line."""
 MOST = 64
 """Alternatives that a pattern may have; beyond that, its parts are too vague to search for."""
+RARE = 24
+"""Characters that make a text rare enough; a long log is searched for so much of each."""
 PASTE = 1 << 16
 """Bytes of text up to which an automaton of those literals whose beginnings stand in it is made faster than of all."""
 BIG = 1 << 20
@@ -48,7 +50,7 @@ Alternatives = frozenset[str]
 def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
     """Choose the alternatives whose shortest text is longest: the rarest in a log."""
     good = [c for c in candidates if c and min(map(_size, c)) >= SHORTEST and len(c) <= MOST]
-    return max(good, key=lambda c: (not any(map(_common, c)), min(24, *map(len, c)), -len(c)), default=None)
+    return max(good, key=lambda c: (not any(map(_common, c)), min(RARE, *map(len, c)), -len(c)), default=None)
 
 
 def _size(text: str) -> int:
@@ -162,7 +164,7 @@ class Finder:
         return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
 
     def release(self) -> None:
-        """Give back what a long text was searched with, some 40 MB for all checks; the next one has it made anew."""
+        """Give back what a long text was searched with, some 30 MB for all checks; the next one has it made anew."""
         self.__dict__.pop("_fast", None)
 
     @functools.cached_property
@@ -190,7 +192,8 @@ class Finder:
 
     @functools.cached_property
     def _fast(self) -> ahocorasick_rs.BytesAhoCorasick:
-        texts = [text if text.isascii() else NEVER for text in self.texts]
+        # The whole of each would make the table twice as large.
+        texts = [text[:RARE] if text.isascii() else NEVER for text in self.texts]
         return self._automaton(ahocorasick_rs.Implementation.DFA, texts)
 
     def _automaton(
