@@ -314,7 +314,7 @@ import os, subprocess, sys, time
 
 if "RANK" in os.environ:
     if os.environ["RANK"] == "{gone}":
-        time.sleep(5)
+        time.sleep(2)
         sys.exit()
     while True:
         {work}
@@ -332,7 +332,7 @@ def stood(tmp_path, monkeypatch, gone, work):
     monkeypatch.setattr("gpudoctor.process_family.RECENT", 3.0)
     script = tmp_path / "launch.py"
     script.write_text(RANKS.format(gone=gone, work=work))
-    end = f"import os, time; time.sleep(11); os.kill({os.getpid()}, {int(signal.SIGTERM)})"
+    end = f"import os, time; time.sleep(8); os.kill({os.getpid()}, {int(signal.SIGTERM)})"
     with subprocess.Popen([sys.executable, "-c", end]):
         ended = run_command([sys.executable, str(script)])
     for pid in re.findall(r"pid (\d+)", ended.ranks):
@@ -414,7 +414,7 @@ def test_a_command_that_its_own_time_limit_ends_had_stood_still_too(tmp_path, mo
     monkeypatch.setattr("gpudoctor.process_family.RECENT", 3.0)
     script = tmp_path / "launch.py"
     script.write_text(LAUNCH)
-    ended = run_command(["timeout", "11", sys.executable, str(script)])
+    ended = run_command(["timeout", "9", sys.executable, str(script)])
     assert (ended.code, ended.interrupted, ended.lines, ended.still) == (124, False, 1, True)
     assert ended.silent > 4
     assert re.sub(r" \(pid \d+\)", "", ended.ranks) == "rank 0 waited, rank 1 waited"
