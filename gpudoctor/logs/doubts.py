@@ -104,9 +104,9 @@ class Doubts(Timeline):
         return WARNED.search(line.full) is not None and not self.raised and self._last_failure <= place
 
     def _says_without(self, line: Line, place: int) -> bool:
-        """Return whether a program names an exception in its own words, and says there that it did without."""
+        """Return whether a program names a failure in its own words, and says there that it did without."""
         raised = self.around(line, place)
-        told = raised is not None and bool(raised.told) and not raised.frames
+        told = raised is None or (bool(raised.told) and not raised.frames)
         return told and SETTLED.search(line.text, 0, 400) is not None and not self._gave_up(line, place)
 
     def _ended_loop(self, line: Line, place: int) -> bool:

@@ -36,7 +36,9 @@ SETTLED = late_pattern(
     r"\b[Cc]ount(?:s|ed|ing)? as\b|\b(?:errors?|failures?) (?:are |is )?(?:allowed|permitted)\b|"
     r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b(?! {1,}[\w/]+ ?[:=])|"
     r"[(\[](?:expected|ignored|tolerated|harmless|\w+ by us|on purpose)[)\]]|"
-    r"\b(?:not|non)[ -]fatal\b"
+    r"\b(?:not|non)[ -]fatal\b|"
+    # "; saving to the scratch disk instead", and no advice
+    r"(?:[;,:.-] |^)(?:so |now )?(?!consider|try)[a-z]{2,20}ing (?:[\w./-]{1,60} ){0,5}instead\b"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
