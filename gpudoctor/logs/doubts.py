@@ -58,7 +58,9 @@ class Doubts(Timeline):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if place == self.title or quoted_in_words(line.full) or self._over_and_over(line, place):
+        if place == self.title or quoted_in_words(line.full):
+            return ""
+        if self._over_and_over(line, place) and not SETTLED.search(line.text, 0, 400):
             return ""
         if self._never_ran(line, place):
             return ""

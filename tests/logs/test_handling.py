@@ -505,6 +505,9 @@ def test_complaints_of_tools_alone_may_be_no_matter():
 def test_what_a_program_says_that_it_does_instead_is_no_end():
     full = "write to /data/{}.pt: No space left on device; {}\n"
     assert worst(full.format(1, "writing to the other disk instead")) is None
+    again = "".join(full.format(n, "writing to the other disk instead") for n in range(4))
+    assert worst(again) is Severity.WARNING
+    assert worst("".join(full.format(n, "no more") for n in range(4))) is Severity.ERROR
     assert worst(full.format(1, "consider using another disk instead")) is Severity.ERROR
     assert (
         worst("epoch 3 loss 0.4\n" + full.format(1, "keeping it in memory instead") + "epoch 4 loss 0.3\n")
