@@ -106,7 +106,11 @@ check = Check(
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
         r"Tried to launch on distributed with multinode, but `?(?P<variable>[A-Z_]+)`? env was not set",  # accelerate
         # set, and no number or no port
-        Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>.{0,60})'", near=READ),
+        Symptom(
+            r"invalid literal for int\(\) with base 10: '(?P<value>.{0,60})'",
+            near=READ,
+            unless=r"Unsupported nproc_per_node value",
+        ),
         r"port must have value from 0 to 65535 but was (?P<port>-?\d+)",
         r"port number of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be an integer",
         # torchrun's static rendezvous

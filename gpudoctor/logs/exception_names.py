@@ -32,8 +32,13 @@ USAGE = late_pattern(
     # absl, absl/app.py
     r"FATAL Flags parsing error: .*|"
     # argparse and click, whatever the program is called
-    r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
+    r"(?:[\w./-]{1,80}|[\w./-]{1,40}(?: [\w<>\[\]./-]{1,40}){1,4}): error: "
+    r"(?:argument |the following arguments are required|unrecognized arguments|"
     r"one of the arguments|ambiguous option).*|"
+    # Open MPI and PRRTE, in a box
+    r"An unrecognized option was included on the \w+ command line:?|"
+    r"(?:mpirun|mpiexec|orterun|prterun) "
+    r"(?:was unable to find the specified executable file|has detected an attempt to run as root).*|"
     r"Error: (?:Invalid value|No such (?:option|command)|Missing (?:option|argument|parameter|command)).*|"
     # the same in rich's box, as typer prints it
     r"│ (?:Invalid value for|No such (?:option|command):|Missing (?:option|argument|parameter|command)|"

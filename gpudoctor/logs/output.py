@@ -1,6 +1,7 @@
 """Which lines of a log a program printed of its own, and where what somebody pasted begins and ends."""
 
 import functools
+import itertools
 from bisect import bisect_left, bisect_right
 
 from gpudoctor.logs.chains import Chains
@@ -20,6 +21,11 @@ PYTHON = late_pattern(r"\s*```py(?:thon3?)?\s*$")
 """The mark above a block of Python's source."""
 NO_OUTPUT = (NOISE, CODE, LISTED, BACKTRACE)
 """What stands in a log and is nothing that its program prints of its own."""
+
+RULER = late_pattern(r"-{70,80}$")
+"""What Open MPI draws above and below a message."""
+BOX_MOST = 40
+"""Lines of the longest of its messages."""
 
 
 class Output(Chains):
@@ -51,6 +57,17 @@ class Output(Chains):
     def _words(self) -> set[int]:
         """The places of the lines in which somebody leads up to a block of code."""
         return {leading_up(self.lines, mark) for mark, _ in self._blocks}
+
+    @functools.cached_property
+    def _boxed(self) -> set[int]:
+        """The places of the lines in boxes of Open MPI's, between two rulers: a message that begins with a sentence."""
+        rulers = [p for p, line in enumerate(self.lines) if RULER.match(line.full.strip())]
+        boxed: set[int] = set()
+        for top, bottom in itertools.pairwise(rulers):
+            said = next((line.text for line in self.lines[top + 1 : bottom] if line.text), "")
+            if bottom - top <= BOX_MOST and sentence(said):
+                boxed.update(range(top, bottom + 1))
+        return boxed
 
     def whole(self, place: int) -> int:
         """Return the place of the last piece of a line that a terminal cut at its width."""
@@ -87,6 +104,7 @@ class Output(Chains):
             return False  # the rest of the line above
         if (
             place in self._words
+            or place in self._boxed
             or place == self.fragment
             or in_traceback(self.lines, place)
             or WORDLESS.match(text)

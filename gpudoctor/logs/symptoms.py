@@ -128,7 +128,7 @@ def seen_in(
             if check is not None and number < len(check.symptoms):
                 if check.symptoms[number].last and places[0] < len(lines) - ENDS:
                     return
-                if _of_a_program(check.symptoms[number], line):
+                if any(_of_a_program(check.symptoms[number], lines[place]) for place in places):
                     return
                 sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags, width)
             if check is not None and sighting is not None:

@@ -119,6 +119,10 @@ NOT_THIS = [
     "KeyError: 'RANKING'",
     "lr = int(os.environ.get('LR'))\nTypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'",
     "epochs = int(lines[0])\nValueError: invalid literal for int() with base 10: 'abc'",
+    (
+        "    size = int(os.environ[\"WORLD_SIZE\"])\nValueError: invalid literal for int() with base 10: 'two'\n"
+        "ValueError: Unsupported nproc_per_node value: two"
+    ),
 ]
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
 

@@ -900,3 +900,41 @@ def test_what_nccl_only_informs_of_is_no_error_by_itself():
 def test_the_name_of_an_exception_may_begin_with_an_underscore():
     (finding,) = explain("fit.plan._NoStepError: nothing is left to do\n").findings
     assert (finding.id, finding.severity) == ("unrecognised-error", Severity.ERROR)
+
+
+RULER = "-" * 74
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        (
+            "An unrecognized option was included on the mpirun command line:\n\n  Option: --slotz\n\n"
+            'Please use the "mpirun --help" command to obtain a list of all\nsupported options.'
+        ),
+        (
+            "prterun was unable to find the specified executable file, and therefore did\nnot launch the job.\n\n"
+            "   Node:       alder\n   Executable: fitt"
+        ),
+        "prterun has detected an attempt to run as root.\n\nRunning so is discouraged by all who know.",
+    ],
+)
+def test_mpirun_says_in_a_box_that_it_starts_nothing(message):
+    report = explain(f"{RULER}\n{message}\n{RULER}\n")
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.ERROR)]
+
+
+def test_the_advice_in_a_box_of_mpirun_is_no_output_below_the_failure():
+    report = explain(
+        f"{RULER}\nThere are not enough slots available in the system to satisfy the 9\nslots that were requested:\n\n"
+        f"  fit\n\n  1. Hostfile, by slots=3\n  2. An RM such as 4/5 of these\n\nasks for 3\n{RULER}\n"
+    )
+    assert [(f.id, f.severity) for f in report.findings] == [("launcher-ssh", Severity.ERROR)]
+
+
+@pytest.mark.parametrize("name", ["kit <command> [<args>] launch", "fit.py"])
+def test_argparse_names_a_program_with_its_subcommands(name):
+    report = explain(
+        f"usage: kit launch [-h] [--ranks N]\n{name}: error: argument --ranks: invalid int value: 'two'\n"
+    )
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.ERROR)]
