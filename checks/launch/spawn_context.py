@@ -58,8 +58,11 @@ ORDINARY = Fix(
     "What starts processes of its own must be an ordinary process: leave out daemon=True where it is made",
     "process = context.Process(target=main)  # no daemon=True\nprocess.start()\nprocess.join()",
     Kind.EDIT,
+    source="https://docs.python.org/3/library/multiprocessing.html#multiprocessing.Process.daemon",
 )
 POOL = re.compile(r"multiprocessing[/\\]pool\.py|PoolWorker-\d")
+# How Python tells of a process that was started by its own name, and where it begins.
+PROCESS = re.compile(r"^Process \w*Process-\d+:|multiprocessing[/\\]process\.py", re.MULTILINE)
 
 check = Check(
     severity=Severity.ERROR,
@@ -77,6 +80,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Give the fixes for what it is: a start method set twice, a pool's worker, or another process that is a daemon."""
     fixes = [OWN, ONCE]
     if "daemonic" in sighting.groups:
-        pool = POOL.search(sighting.around) is not None
-        fixes = [NO_WORKERS, OTHER_POOL] if pool else [ORDINARY, NO_WORKERS, OTHER_POOL]
+        fixes = [NO_WORKERS, OTHER_POOL, ORDINARY]
+        if PROCESS.search(sighting.around) and not POOL.search(sighting.around):
+            fixes = [ORDINARY, NO_WORKERS, OTHER_POOL]
     yield check.found(f"a process cannot be started in this way: {sighting.groups['error']}", fixes=fixes)
