@@ -154,6 +154,12 @@ class Finder:
         """The literals, as bytes."""
         self._owners = [tuple(o) for o in owners.values()]
 
+    def owned(self) -> Iterable[tuple[str, Any]]:
+        """Yield each literal with each of its owners."""
+        for text, owners in zip(self.texts, self._owners, strict=True):
+            for owner in owners:
+                yield text.decode(), owner
+
     def find(self, data: bytes) -> list[tuple[int, int, int]]:
         """Return number, start and end of each literal in `data`, in order and without overlaps.
 
@@ -170,8 +176,7 @@ class Finder:
     @functools.cached_property
     def lowered(self) -> "Finder":
         """The same literals in small letters, for text that is in small letters."""
-        pairs = zip(self.texts, self._owners, strict=True)
-        return Finder((text.decode().lower(), owner) for text, owners in pairs for owner in owners)
+        return Finder((text.lower(), owner) for text, owner in self.owned())
 
     def hits(self, data: bytes) -> Iterable[Hit]:
         """Yield each literal in `data`, those that overlap too."""

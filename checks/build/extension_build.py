@@ -85,7 +85,7 @@ check = Check(
         r"torch_extensions/\S{1,200}/(?P<extension>[\w.-]+)\.so: cannot open shared object file",
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
         Symptom(
-            r"cannot find -l(?P<library>\w+)",
+            r"cannot find -l(?!cuda(?!\w))(?P<library>\w+)",
             unless=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
         r"fatal error: (?P<toolkit>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
@@ -99,6 +99,11 @@ check = Check(
         r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",
         r"Unable to run \S{1,300}/(?P<toolkit>nvcc), unable to compile CUDA op",
         r"Cannot find `?(?P<toolkit>nvcc)\b",
+        r"(?:^|[\s/])(?:(?:[\w-]+-)?(?:g\+\+|gcc|clang(?:\+\+)?|cc1plus)(?:-\d+)?): (?:fatal )?error: unrecognized (?:command[- ]line )?option",
+        r"Unable to pre-compile (?P<extension>\w+)",  # DeepSpeed's setup.py
+        # an object of DeepSpeed's that failed while it was made, at its end
+        r"'(?P<optimizer>DeepSpeedCPU\w+)' object has no attribute 'ds_opt_\w+'",
+        r"Building wheel for (?P<package>[\w.-]+) \((?:setup\.py|pyproject\.toml)\) ?\.\.\. error",  # pip
     ],
     message="an extension could not be compiled here[: <extension>][: <package>][: <ninja> is missing][: <toolkit> is missing]"
     "[: <missing> is missing][: <compiler> is missing]"

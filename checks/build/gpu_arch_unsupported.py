@@ -80,6 +80,9 @@ check = Check(
         r"Cannot read \S{1,200}TensileLibrary\S{0,80}: .{0,80} GPU arch : (?P<arch>gfx\w+)",
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:48|209)\)(?! ?:)",
+        r"requires device with capability [<>=]+ \(\d+, ?\d+\) but your GPU has capability",  # xFormers
+        r"no kernel image is available\W{0,3}$",  # cut off
+        r"\bcudaErrorInvalidDeviceFunction\b",
     ],
     message="the installed code does not support this GPU[: <name>][ (<arch>)][, compute capability <capability>]"
     "[; at least <minimum> is needed]",

@@ -159,6 +159,7 @@ check = Check(
         rf"(?:ImportError|ModuleNotFoundError): {ELSE}[Pp]lease install (?:the )?(?!with\b){LIBRARY}(?: package| library)?(?: to\b|\.?$)",
         r"\b(?:Runtime|Value|Assertion)Error: (?P<library>DeepSpeed|[Aa]pex|PEFT|vLLM|fairscale|bitsandbytes|accelerate|xFormers|Transformer Engine|TorchAO) is not (?:installed|available)\b",
         rf"\b(?:Import|Runtime|Value)Error: .{{0,160}}\b[Rr]equires? [`'\"]?(?P<newer>{RELEASED} ?>=? ?\d+(?:\.\d+){{1,3}})",
+        rf"^(?:Error|ERROR): No module named (?P<quote>['\"])(?!torch['\"]){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
     ],
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
     fixes=[

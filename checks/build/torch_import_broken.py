@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, joined
 from gpudoctor.facts import Distributions, Folder, Launch, Python, Storage, Torch
+from gpudoctor.wordings import A_FRAME
 
 LIBRARIES = (
     r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
@@ -97,6 +98,18 @@ check = Check(
         r"(?:ImportError|OSError): \S{0,200}?\b(?:lib(?:cu(?:blas|dnn|sparse|solver|fft|rand)|nv|nccl|torch(?!audio|text|vision)|c10|caffe2)\w*)\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
         # an extension, whatever it misses
         r"ImportError: (?!\S*torch(?:vision|audio[/\\]))(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
+        # the end alone: torch asks for a newer C++ library more often than others
+        Symptom(
+            r"lib(?:stdc\+\+|c)\.so\.6: version \W?(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$",
+            unless=rf"{A_FRAME}|^\s*(?:import|from) ",
+        ),
+        Symptom(r"OSError: \[WinError 193\] %1 is not a valid Win32 application\W{0,3}$", unless=A_FRAME),
+        Symptom(r"NameError: name '_C' is not defined", near=r"torch[/\\]__init__\.py|import torch\b"),
+        Symptom(r"NameError: name '_C' is not defined", unless=A_FRAME),
+        Symptom(
+            r"ImportError: (?P<library>lib[\w.+-]{2,60}?)\.so[\d.]*: cannot open shared object file",
+            near=r"from torch\._C import|torch[/\\]__init__\.py\", line \d+, in (?:<module>|_load_global_deps)",
+        ),
     ],
     follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"

@@ -29,7 +29,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Symptom
 from gpudoctor.facts import Distributions, Python, Torch
 
 check = Check(
@@ -38,13 +38,20 @@ check = Check(
         r"No module named (?P<quote>['\"])torch(?P=quote)",
         r"ImportError: No module named torch(\.(distributed|utils|nn|optim|cuda|multiprocessing)(\.\w+)?)?(`|'| error\b.*)?\s*$",  # Python 2 and pypy
         r"\bpython[\d.]*: No module named torch(\.(distributed|utils))?\s*$",  # Python 2, and "python -m torch"
-        r"(?<!execve\(\): )\btorchrun(\"|'|`|’)?: (command not found|not found|executable file not found|No such file or directory)",
+        r"\btorchrun(\"|'|`|’)?: (command not found|not found|executable file not found|No such file or directory)",
         r"command not found: torchrun|No such file or directory: '([^']{0,200}/)?torchrun'",  # zsh, subprocess
         r"'torchrun' is not recognized as",  # Windows
         r"requires the PyTorch library but it was not found in your environment",  # transformers
         r"The package named for PyTorch is \"torch\"",
         r"No package metadata was found for torch\s*$|The 'torch[^'a-z]{0,30}' distribution was not found",
         r"\b(?:Import|ModuleNotFound|Assertion|Runtime)Error: .{0,160}(?:PyTorch (?:isn't|is not) installed|[Yy]ou need to install [Pp]y[Tt]orch\b|without torch installed)",
+        r"Could not find a version that satisfies the requirement torch(?![\w-])",  # pip
+        r"No matching distribution found for torch(?![\w-])",
+        # in words
+        Symptom(
+            r"\bimport(?:ing)? (?:[Pp]y)?[Tt]orch\b.{0,60}\bmodule (?:does not|doesn't) exist|\bimport(?:ing)? (?:[Pp]y)?[Tt]orch\b.{0,60}\bno (?:such )?module\b",
+            asked=True,
+        ),
     ],
     message="the Python that ran has no torch: it is not the one, or not the environment, that "
     "torch was installed into",

@@ -32,6 +32,7 @@ not have it either: look for a release of the library that fits. Where every tor
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.wordings import A_FRAME
 
 VERSION = r"v?(?P<needed>\d+(?:\.\d+)+)"
 # What torch once had: who asks for it is too old, not torch. And what a torch without CUDA, NCCL or distributed lacks.
@@ -177,6 +178,20 @@ check = Check(
         rf"\bupgrade (?:your )?(?:PyTorch|[Tt]orch) to at least {VERSION}",
         rf"\b[Mm]inimum (?:PyTorch|pytorch|torch) version(?: requirements?)?(?: of [\w.-]{{1,40}})? is {VERSION}, but got",
         r"\bcheckpoint was (?:likely )?saved with a newer version of (?:PyTorch|torch)\b",
+        # the line alone
+        Symptom(
+            rf"cannot import name {GONE}'(?P<unknown>\w+)' from 'torch\.(?!_C|_six|distributed\.elastic)[\w.]{{1,80}}'(?: \([^()]{{0,300}}\))?\W{{0,3}}$",
+            unless=rf"{A_FRAME}|partially initialized",
+        ),
+        r"\b(?:__init__|load|save|scaled_dot_product_attention|clip_grad_norm_|checkpoint)\(\) got an unexpected keyword argument '(?P<name>weights_only|mmap|enable_gqa|pin_memory_device|device_mesh|device_id|fused|foreach|skip_all_reduce_unused_params|gradient_as_bucket_view)'",
+        Symptom(
+            r"__init__\(\) got an unexpected keyword argument '(?P<name>persistent_workers|prefetch_factor)'",
+            unless=A_FRAME,
+        ),
+        Symptom(
+            rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(?:\.\w+){{1,4}}' has no attribute {GONE}'(?P<unknown>\w+)'",
+            unless=rf"{A_FRAME}|partially initialized",
+        ),
     ],
     # a foreign or empty torch lacks the newer names too
     follows=["torch-shadowed"],

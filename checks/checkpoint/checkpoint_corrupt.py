@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
 from gpudoctor.facts import CheckpointFile
+from gpudoctor.wordings import A_FRAME
 
 # A spawned worker whose parent died finds no pickle either, nor does a rank that gathers from others which do something else.
 SPAWN = r"spawn_main|multiprocessing[/\\](?:spawn|popen|forkserver|connection|queues)|in all_gather_list\b"
@@ -117,6 +118,10 @@ check = Check(
         r"is not a loadable checkpoint \W{1,4}the file is (?P<what>empty, truncated or corrupted)",  # Ultralytics
         r"Failed to parse safetensors header for .{1,300}\): (?P<what>[\w -]{4,80})",
         r"checkpoint file is corrupt: (?P<what>[\w ]{3,59}\w)",
+        Symptom(
+            r"EOFError: Ran out of input", unless=rf"{A_FRAME}|multiprocessing|spawn|[Ww]orker|from_parent"
+        ),
+        r"invalid hash value \(expected \W?\w{6,}",  # torch.hub
     ],
     fixes=[BEFORE, LOOK, ONE_WRITER, FETCH],
 )

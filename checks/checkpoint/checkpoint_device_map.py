@@ -65,6 +65,7 @@ check = Check(
         r"The (?P<device>\w+) device module is not registered\. If you are running on a CPU-only machine, please use torch\.load",
         r"Storage device not recognized: (?P<device>\w+)",
         r"don't know how to restore data location of .{1,100} \(tagged with (?P<device>[\w:]+)\)",
+        r"deserialize object on (?:MPS|XPU|NPU|HPU|MLU) device(?: \d+)? but ",
     ],
     message="the file's tensors were saved on <device>, which this process does not have[: it sees <count>]",
     fixes=[

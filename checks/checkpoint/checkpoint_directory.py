@@ -138,6 +138,7 @@ check = Check(
         r"Error: Unable to find checkpoint in (?P<path>\S{1,300}?)\.?$",
         r"Neither a state dict nor checkpoint files were found",
         r"(?P<path>\S{1,300}) does not appear to have a file named \S{1,200} but there is a file without the variant",
+        rf"(?:PermissionError: \[Errno 13\] Permission denied|OSError: \[Errno 30\] Read-only file system): {QUOTED}",
     ],
     message="a checkpoint cannot be read or written at this path",
     fixes=[

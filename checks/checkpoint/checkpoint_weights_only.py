@@ -119,6 +119,7 @@ check = Check(
         r"Trying to (?:load unsupported GLOBAL|instantiate unsupported class|call reduce for unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)",
         Symptom(r"In PyTorch 2\.6, we changed the default value of the .{0,2}weights_only", unless=CORRUPT),
         r"Cannot use `{0,2}weights_only=True`{0,2} with TorchScript archives",
+        Symptom(r"WeightsUnpickler error: Unsupported operand \d+", unless=CORRUPT),
     ],
     fixes=[
         LOOK,

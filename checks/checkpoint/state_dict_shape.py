@@ -71,6 +71,7 @@ check = Check(
         r"loaded state dict (?:contains a parameter group that doesn't match|has a different number of parameter groups)",
         r"checkpoint being loaded used a DP world size of (?P<saved>\d+) but the current world size is (?P<world>\d+)",
         rf"Global shape mismatch for loaded \({FILE}\) and expected \({MODEL}\) tensor for key {KEY}",  # Megatron-LM
+        rf"^(?:[^\w\n]*)copying a param (?:with shape|of) (?!torch\.Size\(\[0\]\)){FILE} from checkpoint, (?:where )?the shape (?:in current model )?is {MODEL}",  # cut off in front
     ],
     message="tensors of the file have other sizes in the model, and cannot be copied into it",
     fixes=[
@@ -156,7 +157,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if file is not None and model is not None:
         if file.replace(" ", "") == model.replace(" ", ""):
             return
-        said = f"{key} is [{file}] in the file and [{model}] in the model"
+        said = f"{key or 'a parameter'} is [{file}] in the file and [{model}] in the model"
         if model.strip() == "0":
             said += ": DeepSpeed's ZeRO-3 keeps it in parts, and nothing can be copied into it"
             yield check.found(said, fixes=EMPTY)

@@ -133,6 +133,9 @@ check = Check(
             r"Unable to create tensor, you should probably activate truncation and/or padding",
             unless=r"too many dimensions '|[Cc]ould not (?:determine|infer) |must be real number|NoneType|ModuleNotFoundError",
         ),
+        Symptom(
+            r"expected sequence of length (?P<first>\d+) at dim \d+ \(got (?P<second>\d+)\)", unless=A_FRAME
+        ),
     ],
     fixes=[PAD, PAIRED, TOKENS, IMAGES, LISTS, FIND],
 )

@@ -124,6 +124,8 @@ check = Check(
             r"(?:does not exist|doesn't exist|(?:was |could )?not (?:be )?found)"
         ),
         r"[Cc]onfig(?:uration)? file (?:does not exist|not found):? ['\"]?(?P<file>[^\s'\"]{1,300})",
+        r"(?:AssertionError|Error|Exception): [Ff]ile [Nn]ot [Ff]ound:? ['\"]?(?P<file>[^\s'\"]{1,300}\.(?:ya?ml|json|toml|cfg|ini))",
+        rf"\[WinError [23]\] .{{0,120}}: ['\"]{NOT_THIS}(?P<file>{SETTINGS}|{NAMED})['\"]",
     ],
     fixes=[*PLAIN, *HYDRA, *MODEL, *ACCELERATE],
 )

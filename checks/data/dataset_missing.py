@@ -39,7 +39,7 @@ SUFFIX = (
     r"[^'\"\n]{1,300}\.(?:[jJ][pP][eE]?[gG]|JPEG|png|PNG|bmp|tiff?|webp|csv|tsv|jsonl|parquet|arrow|h5|hdf5|lmdb|mdb|tfrecords?|"
     r"np[yz]|idx|bin|wav|flac|mp[34]|avi|xml|txt|tar|zip|t?gz|pkl)"
 )
-FOLDER = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|train|val|valid|validation|test|images|labels|annotations|imagenet|coco)(?:/[^'\"\n]{0,200})?"
+FOLDER = r"(?:[^'\"\n]{0,200}[/\\])?(?:data|datasets?|train|val|valid|validation|test|images|labels|annotations|imagenet|coco)(?:[/\\][^'\"\n]{0,200})?"
 JSON = r"[^'\"\n]{0,300}(?:annotations?|instances|captions|train|val|test|data)[^'\"\n/]{0,60}\.json"
 # After a download it is the download that went wrong: dataset-download-race.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S"
@@ -107,6 +107,9 @@ check = Check(
         r"Dataset \S{1,100}: could not find data in (?P<path>\S{1,300})\. Please make sure to call",
         r"No such files?: '(?P<path>[^'\n]{1,300})'.{0,340}\. Expected to load a `?Dataset\w*`? object",
         r"Dataset '(?P<path>[^'\n]{1,300})' (?:for task=\w+ )?not found\b",
+        rf"\[WinError [23]\] .{{0,120}}: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        r"UnidentifiedImageError: cannot identify image file <_io\.",
+        r"(?:Error|Exception): No (?:files|samples|videos|data|audio files) found in (?P<path>[^\s,]{1,300})",
     ],
     fixes=[
         Fix(

@@ -73,6 +73,7 @@ check = Check(
         r"No usable temporary directory found in",
         r"low on resource: ephemeral-storage",
         r"ephemeral local storage usage exceeds the total limit",
+        r"\[WinError 112\]",
     ],
     message="the disk[ under <path>] is full[, by the user's quota: <quota>][: <needed> are needed][: <written> of <asked> items could be written][ or went away while <part> was written][, or a limit on the size of a file is reached: <position>]",
     fixes=[

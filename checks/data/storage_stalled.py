@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Folder, KernelLog, Storage
+from gpudoctor.wordings import A_FRAME
 
 # What a dead server or a dead program behind a mount gives.
 DEAD = {errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.ETIMEDOUT, errno.EIO, errno.EREMOTEIO}
@@ -56,6 +57,11 @@ check = Check(
         r"(?:cannot access|cannot open|cannot stat) '?(?P<path>/[^' ]{1,200})'?: Stale (?:NFS )?file handle",
         r"\[Errno 107\] Transport endpoint is not connected: ['\"](?P<path>/[^'\"]{1,300})",
         r"(?:cannot access|cannot open|cannot stat) '?(?P<path>/[^' ]{1,200})'?: Transport endpoint is not connected",
+        r"\[Errno (?:5|108|121)\] (?:Input/output error|Cannot send after transport endpoint shutdown|Remote I/O error): ['\"](?P<path>/(?:mnt|nfs|lustre|gpfs|beegfs|efs|fsx|scratch|net|gdrive|content/drive)\b[^'\"]{0,300})",
+        Symptom(
+            r"OSError: \[Errno 10[78]\] (?:Transport endpoint is not connected|Cannot send after transport endpoint shutdown)\W{0,3}$",
+            unless=A_FRAME,
+        ),
     ],
     message="a network disk does not answer[: its server <server> is gone or overloaded][: <path>; its server, or the program "
     "behind the mount, is gone]",

@@ -43,6 +43,7 @@ check = Check(
         # accelerate, Megatron-LM
         r"\bbatch[ _]size \((?P<batch>\d{1,9})\) (?:needs to|must|should) be a (?:round )?multiple of (?P<of>the number of (?:processes|ranks|GPUs) \(\d{1,6}\))",
         r"global batch size \((?P<batch>\d{1,9})\) is not divisible by (?P<of>micro[ -]batch[ -]size \(\d{1,9}\) times ?data parallel size \(\d{1,9}\))",
+        r"[Gg]lobal[ _]batch[ _]size \(?(?P<batch>\d+)\)? (?:is not|should be|must be) divisible by (?P<of>[\w ()*-]{1,120})",  # Megatron, NeMo
     ],
     fixes=[
         Fix(

@@ -44,9 +44,13 @@ check = Check(
             r"appears not to match sizes of the same param in process (?P<first>\d+)"
         ),
         # what DeepSpeed compares of the modules and parameters that a step used is collective-mismatch
-        Symptom(r"disagreement between rank0 and rank(?P<last>\d+): rank0: ", unless=USED),
+        Symptom(r"disagreement between rank0 and rank(?P<last>\d+): rank0:", unless=USED),
         # retold
         r"DDP expects same model across all ranks(?!, but [Rr]ank)",
+        (
+            r"(?:params|replicas\[\d+\])\[(?P<index>\d+)\] in this process with shape (?P<sizes>\[[\d, ]{0,100}\]) "
+            r"appears not to match shape of the same param in process (?P<first>\d+)"
+        ),
     ],
     message="the ranks built different models[: rank <rank> has <own> trainable parameters, rank <other> has <others>]"
     "[: parameter <index> has the sizes <sizes> here, and others on rank <first>][: rank <last> and rank 0 disagree]",

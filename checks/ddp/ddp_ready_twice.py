@@ -45,6 +45,7 @@ check = Check(
         Symptom(HEADLINE, near=MARKED),
         Symptom(HEADLINE, unless=r"has been marked as ready twice"),
         MARKED,
+        r"The parameter (?P<index>\d+) has already been reduced\.",  # DeepSpeed
     ],
     message="the gradient of a parameter[ (index <index>)][, <name>,] came twice in one backward pass, and DDP had "
     "summed it already",

@@ -76,6 +76,11 @@ check = Check(
         r"LightningModule has parameters that were not used in producing the loss",
         # mmcv and mmengine, with detect_anomalous_params
         r"(?<![\w.])(?P<names>[\w.]{1,200}) with shape torch\.Size\(\[[\d, ]*\]\) is not in the computational graph",
+        # its third sentence
+        Symptom(
+            r"`?find_unused_parameters=True`? is enabled, this likely {1,2}means that not all",
+            unless=rf"{HEADLINE}|did not receive grad",
+        ),
     ],
     fixes=[
         Fix(

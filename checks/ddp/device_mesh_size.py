@@ -50,6 +50,7 @@ check = Check(
         r"\bworld_size \((?P<world>\d+)\) must be equal to the (?P<product>tensor_parallel_size .{1,160}?)\.?$",
         r"World size (?P<world>\d+) (?:is greater than|is not divisible by|does not equal) the product of the specified parallelism degrees",
         r"parallel mesh requires (?P<mesh>\d+) processes, but world_size is (?P<world>\d+)",
+        r"[Ww]orld[ _]size.? ?\(?(?P<world>\d+)\)? is not divisible by \(?\w{0,20}tensor.{0,200}",
     ],
     message="the parallel sizes[, <product>,] do not fit the number of ranks[, here <world>][: the mesh has <mesh>][: a group of <group> is asked for]"
     "[: rank <beyond> is to be in a group]"

@@ -126,6 +126,9 @@ check = Check(
         r"\b[Tt]rain loss (?:\S{1,80} )?contains a NaN\b",  # Composer
         r"Training failed: NaN persisted for \d+ epochs",  # Ultralytics
         r"\binf/nan detected, aborting\b",  # transformers
+        r"Monitored metric \S{1,80} = (?P<value>-?(?:nan|inf)) is not finite\.",  # Lightning
+        r"\b[Ll]oss is (?P<value>NaN|nan|inf)(?: or (?:inf|Inf|NaN|nan))?[:,;.!]? (?:[Ss]top|[Ee]xit|[Aa]bort|[Tt]erminat|[Ee]nding)",
+        r"[Mm]inimum loss scale \((?P<least>[\d.e-]+?)\) (?:is |was )?reached",
     ],
     message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"
     "[: the loss scale fell to <scale>][: the loss scale fell below <least>]"

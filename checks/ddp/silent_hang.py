@@ -72,7 +72,7 @@ STEPS = (
 )
 # What somebody writes of a program that stands still; not what a library says may happen.
 # Python looks at the words in front: see `somebody`.
-HANGS = r" (?P<said>hangs?|hung|hanging|stucks?|freez(?:es|ed|ing)|frozen)\b"
+HANGS = r" (?P<said>hangs?|hung|hanging|stuck(?:s|ed)?|freez(?:es|ed|ing)|frozen)\b"
 UNSURE = re.compile(
     r"\b(?:may|might|can|could|would|should|potentially|possibl[ey]|avoid\w*|prevent\w*|detect\w*|not|no|never|without|if|any|for|fix\w*|"
     r"solv\w*|caus\w*|longer|or|experienc\w*|used to|until|unless|whether|watchdog|loss|acc\w*|mAP|metrics?|scores?|[Ww]eights?|layers?|[Pp]aram\w*|backbone|encoder|[Mm]odules?)\b|n't\b",
@@ -80,7 +80,7 @@ UNSURE = re.compile(
 )
 WORD = re.compile(r"\W{0,2}[A-Za-z][A-Za-z'-]*\W{0,2}")
 # What somebody quotes in a sentence: an option, a command; and the mark of an issue's title.
-QUOTED = re.compile(r"`[^`]{1,200}`")
+QUOTED = re.compile(r"`[^`]{1,200}`|\"[^\"]{1,400}\"")
 TITLE = re.compile(r"^#{1,6} (?=[A-Za-z])")
 PROGRAMS = re.compile(
     r"^(?:[\w.]{0,60}\.)?[A-Z]\w{2,40}(?:Error|Exception): |\.(?:py|cpp|cc|cu|h):\d+|\bWarning:|\bNCCL (?:INFO|WARN)|[{}=]|^\W*#|\s# |\bINFO\b"
@@ -186,6 +186,12 @@ check = Check(
             asked=True,
         ),
         Symptom(r"\b[Nn]othing (?:more |else )?happen(?:s|ed)\b", asked=True),
+        # Chinese: "stuck at", "does not move", "stops at", "no reaction"
+        Symptom(
+            r"(?P<chinese>\u5361(?:\u5728|\u4f4f|\u6b7b|\u7740)|[Hh]ang ?\u4f4f|\u4e0d\u52a8(?:\u4e86|\u5f39)|\u505c\u4f4f|\u5047\u6b7b|\u6ca1\u6709?(?:\u4efb\u4f55)?\u53cd\u5e94|\u65e0\u54cd\u5e94)",
+            unless=r"\u89e3\u51b3\u4e86|\u4e0d\u4f1a\u5361|\u4e0d\u5361|\u663e\u5361\u5728",
+            asked=True,
+        ),
     ],
     fixes=[
         Fix(
@@ -215,8 +221,9 @@ def somebody(sighting: Sighting) -> bool:
     if (sighting.where or "").endswith(":1"):
         line = TITLE.sub("", line)
     at = line.find(sighting.groups["said"])
-    before = line[:at]
-    sentence = line[line.rfind(". ", 0, max(at, 0)) + 1 :].partition(". ")[0]
+    begin = line.rfind(". ", 0, max(at, 0)) + 1
+    before = line[begin:at]
+    sentence = line[begin:].partition(". ")[0]
     words = line.split()
     prose = sum(WORD.fullmatch(word) is not None for word in words) > 0.6 * len(words)
     return prose and not UNSURE.search(before[-28:]) and not PROGRAMS.search(sentence)

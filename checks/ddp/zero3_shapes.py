@@ -29,7 +29,7 @@ FSDP does the same: a layer that is called without its wrapper's `forward` sees 
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
-from gpudoctor.wordings import EMPTY_MATRIX, ZERO3
+from gpudoctor.wordings import A_FRAME, EMPTY_MATRIX, ZERO3
 
 PARTS = rf"{ZERO3}|FSDP|[Ff]ully_?[Ss]hard"
 
@@ -58,6 +58,13 @@ check = Check(
         # the engine's own list of a parameter that is not there
         r"AssertionError: \{'id': \d+, 'status': '(?:NOT_AVAILABLE|INFLIGHT)', 'numel': ",
         Symptom(r"setStorage: sizes .{1,200} are out of bounds for storage of size 0", near=PARTS),
+        # the line alone: torch keeps the matrix of a layer as one, and what a shard of it is has one dimension
+        Symptom(r"RuntimeError: 'weight' must be 2-D", unless=A_FRAME),
+        Symptom(r"weight should have at least (?:two|three) dimensions", unless=A_FRAME),
+        Symptom(r"mat2 must be a matrix, got 1-D tensor", unless=A_FRAME),
+        Symptom(r"must match the size of tensor [ab] \(0\) at non-singleton dimension", unless=A_FRAME),
+        Symptom(r"The size of tensor a \(0\) must match the size", near=PARTS),
+        Symptom(r"The size of tensor a \(0\) must match the size", unless=A_FRAME),
     ],
     message="[<key>: ]the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
     fixes=[

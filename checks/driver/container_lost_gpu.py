@@ -35,7 +35,7 @@ check = Check(
     severity=Severity.ERROR,
     words_stand=True,
     symptoms=[
-        r"Failed to initialize NVML: (?P<error>Unknown Error|Insufficient Permissions)",
+        r"Failed to initialize NVML: (?P<error>Unknown Error)",
         r"failed to initialize (?:nvml|NVML):? (?P<error>unknown error)",
         r"NVMLError_Unknown\b",
         r"nvmlInit\w{0,8}(?:\(\))? failed: (?P<error>Unknown Error)",

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci, Torch
-from gpudoctor.wordings import CUDA_START
+from gpudoctor.wordings import A_FRAME, CUDA_START
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -184,6 +184,13 @@ check = Check(
         Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),
         Symptom(r"\b(?P<text>cudaErrorInitializationError)\b", unless=FORKED),
+        Symptom(
+            r"cudaGetDeviceCount\b(?:\(\))?.{0,20}?(?:returned|failed with|error)[\w :=]{1,12}?\b(?P<code>38|100)\b",
+            unless=HIDDEN,
+        ),
+        Symptom(r"(?:RuntimeError|AcceleratorError): CUDA error: (?P<text>unknown error)", unless=A_FRAME),
+        r"\bcudaErrorUnknown\b|\bCUDA_ERROR_NOT_INITIALIZED\b",
+        r"(?:RuntimeError|AcceleratorError): CUDA error: (?P<text>driver shutting down)",
     ],
     follows=[
         "container-lost-gpu",

@@ -43,6 +43,10 @@ check = Check(
         r"unresolvable CDI devices (?P<device>nvidia\.com/gpu=[\w:-]+)",
         r"If this is a GPU node, did you (?:configure|set) the (?:NVIDIA Container Toolkit|docker default runtime)",
         r"no runtime for \\?\"nvidia\\?\" is configured",
+        r"error running hook #0: .{0,200}nvidia-container-cli\.real: (?!(?:initialization|detection|requirement) error)",
+        r"error running hook #0: .{0,200}Auto-detected mode as '\w+'(?!.{0,300}(?:initialization|detection|requirement) error)",
+        r"nvidia-container-cli: mount error: (?P<reason>\w[\w .-]{5,80})",
+        r"\bnvidia-docker: (?:command )?not found",
     ],
     message="the container engine cannot hand out GPUs[ (<device>)]: NVIDIA's Container Toolkit is not installed, or not "
     "configured",

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
+from gpudoctor.wordings import A_FRAME
 
 NVML_DRIVER_NOT_LOADED = 9
 GOES_ON = re.compile(
@@ -87,6 +88,17 @@ check = Check(
         r"Error: (?P<asked>You requested to find \d+ devices but there are no visible CUDA devices)",
         r"(?:Error|Exception): (?P<asked>GPUs requested but none are available|No available GPU device found|No GPU (?:or Intel XPU )?found\. A GPU)",
         r"JIT builder for '[^'\n]{1,80}' (?P<asked>found no CUDA devices)",
+        Symptom(
+            r"(?:^|: )nvidia-smi: (?:command )?not found\W{0,3}$|command not found: nvidia-smi\b|'nvidia-smi' is not recognized as|"
+            r"The term 'nvidia-smi' is not recognized",
+            unless=A_FRAME,
+        ),
+        Symptom(r"^\W{0,3}(?P<lightning>No supported gpu backend found)", unless=A_FRAME),
+        # Chinese: "cannot find the driver"
+        Symptom(
+            r"\u627e\u4e0d\u5230 ?(?:[Nn][Vv][Ii][Dd][Ii][Aa]|\u82f1\u4f1f\u8fbe)? ?(?:\u663e\u5361)?\u9a71\u52a8",
+            asked=True,
+        ),
     ],
     follows=["torch-cpu-build", "nouveau-bound", "open-kernel-module"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],

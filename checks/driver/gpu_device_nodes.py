@@ -78,6 +78,7 @@ check = Check(
         ),
         r"Unable to open (?P<kfd>/dev/kfd) read-write: Permission denied",  # rocminfo
         r"\bopen (?P<kfd>/dev/kfd): permission denied",
+        r"Failed to initialize NVML: (?P<nvml>Insufficient Permissions)",
     ],
     follows=["driver-not-loaded", "container-without-gpus"],
     fixes=[WHO, CONTAINER, LEAVE_OUT, MAKE, ALWAYS],
@@ -91,6 +92,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if kfd := sighting.groups.get("kfd"):
         message = f"this user may not open {kfd}: ROCm cannot reach the GPUs"
         yield check.found(message, fixes=[AMD_WHO, AMD_GROUP])
+        return
+    if "nvml" in sighting.groups:
+        yield check.found(
+            "this user, or this container, may not open the nodes of the GPUs in /dev: NVML says Insufficient Permissions"
+        )
         return
     yield check.found(f"{sighting.groups['node']} is missing: CUDA cannot reach the driver through it")
 

@@ -71,7 +71,7 @@ check = Check(
         ),
         rf"CalledProcessError: Command .*died with <Signals\.(?P<signal>{SIGNAL})",
         rf"exits with return code = {CODE}",
-        rf"ssh exited with exit code {CODE}",  # pdsh
+        rf"ssh exited with exit code (?!255\b){CODE}",  # pdsh
         rf"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: Exited with exit code {CODE}",
         r"ON (?P<host>[\w.-]+) FAILED \(non-zero exit code or other failure mode\)",
         rf"process (?P<rank>\d+) terminated with exit code {CODE}",
@@ -136,6 +136,9 @@ check = Check(
         rf"\bPod: (?P<host>[\w./-]+) exited with code (?!0\b){CODE}",
         r"^(?:\S+ +)?(?P<host>\S+) +\d+/\d+ +(?:CrashLoopBackOff|Error|RunContainerError) +\d",
         r"\bBack-off restarting failed container\b(?!.{0,40}\binit)",
+        r"ExecuteUserScriptError:? ?(?:ExecuteUserScriptError:)?\s*(?:ExitCode|exit code) (?P<code>[1-9]\d*)|^\W{0,3}ExitCode (?P<sagemaker>[1-9]\d*)\W{0,3}$",  # SageMaker
+        r"^command terminated with exit code (?P<code>1|2)\b",  # kubectl exec
+        r"\bWorkerCrashedError: The worker died unexpectedly while executing",  # Ray
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[

@@ -57,7 +57,7 @@ check = Check(
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
-        rf"\breturn code(?: =|:| of)? {CODE}",
+        rf"\breturn ?code(?: ?=|:| of)? ?{CODE}",
         rf"{WORKER_EXITED}{CODE}",
         rf"{EXIT_CODES}[^\n]{{0,200}}?(?<![\w-]){CODE}(?!['\"]?:)",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
@@ -106,6 +106,8 @@ check = Check(
             unless=r"what\(\):|std::bad_alloc|Exception ignored in: <function _MultiProcessingDataLoaderIter\.__del__",
         ),
         r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|(?:malloc|malloc_consolidate|realloc|calloc|tcache_thread_shutdown)\(\): \w+|corrupted (?:size vs\. prev_size|double-linked list)|buffer overflow detected|stack smashing detected|pure virtual method called)",
+        r"^zsh: (?P<signal>segmentation fault|abort|illegal hardware instruction|bus error|floating point exception|trace trap)(?: {2}|\W{0,3}$| \(core)",
+        r"\bstatus code (?:of |is |= ?)?(?P<code>3221225477|-1073741819|0xC0000005)",
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",
     fixes=[

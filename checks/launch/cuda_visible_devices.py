@@ -72,6 +72,20 @@ check = Check(
             r"You requested to find \d+ devices but this machine only has (?P<visible>\d+) GPUs?",
             unless=r"\bSLURM_|\bsrun\b",
         ),
+        # frameworks that were told to train on GPUs
+        r"(?:fp16|FP16|[Hh]alf|[Mm]ixed) (?:mixed )?[Pp]recision.{0,120}(?:requires a GPU|can only be used on CUDA devices)",
+        r"MisconfigurationException: .?(?:GPU|MPS|TPU|HPU|IPU)Accelerator.? can ?not run on your system",
+        r"Torch is not able to use GPU; add --skip-torch-cuda-test",
+        Symptom(
+            r"\bcudaErrorInvalidDevice\b(?!Function)|\bcudaErrorNoDevice\b|\bCUDA_ERROR_(?:NO|INVALID)_DEVICE\b",
+            unless=r"\bSLURM_|\bsrun\b|cuInit",
+        ),
+        # Chinese: "cannot find", "cannot see" the GPU
+        Symptom(
+            r"(?:\u627e\u4e0d\u5230|\u68c0\u6d4b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u7528\u4e0d\u4e86) ?(?:[Gg][Pp][Uu]|\u663e\u5361)",
+            unless=r"\u9a71\u52a8",
+            asked=True,
+        ),
     ],
     follows=[
         "driver-not-loaded",

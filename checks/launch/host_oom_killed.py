@@ -52,7 +52,7 @@ RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>
 # in somebody's words
 GROWS = (
     r"(?:CPU|[Hh]ost|[Ss]ystem|[Nn]ode) (?:RAM|memory) (?:usage |utili[sz]ation |consumption )?"
-    r"(?:is full|runs out|ran out|fills up|grows|(?:keeps|kept) (?:increasing|growing|rising|climbing))"
+    r"(?:is full|runs out|ran out|fills up|grows|is (?:used up|exhausted)|was exhausted|(?:keeps|kept) (?:increasing|growing|rising|climbing))"
 )
 FULL = rf"(?:{GROWS}|killed (?:[\w-]+ ){{0,5}}(?:out[- ]of[- ]memory|OOM))"
 # What a launcher killed itself stands beside another failure.
@@ -131,7 +131,7 @@ check = Check(
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
         Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<local_rank>\d+)", unless=SCHEDULER),
-        Symptom(r"\breturn code(?: =|:| of)? (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(r"\breturn ?code(?: ?=|:| of)? ?(?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(
             r"[Ff]ailed ?(?:with )?\(?exit ?code:? ?(?P<signal>-9|137)\b(?!\) local_rank)", unless=SCHEDULER
         ),
@@ -174,6 +174,21 @@ check = Check(
         Symptom(
             r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
             unless=r"in _call_store\b|TCPStore\(|getattr\(self\._store, store_op\)",
+        ),
+        Symptom(r"^zsh: (?P<signal>killed) {2}", unless=SCHEDULER),
+        r"(?P<words>[Yy]our session crashed after using all available RAM)",  # Colab
+        r"(?P<words>[Yy]our notebook tried to allocate more memory than is available)",  # Kaggle
+        Symptom(
+            r"\b(?:is|was|are|gets?|got|getting|been|being|be) (?:\w+ ){0,2}(?P<signal>[Kk]illed)\b(?! by (?:me|us|signal|hand|slurm|Slurm|the (?:user|scheduler)))",
+            near=rf"(?m:{SOMEBODY}[Kk]illed\b)",
+            unless=rf"{SCHEDULER}|[Tt]ime ?limit|[Ww]all ?time|preempt|[Ss]cheduler|[Dd]ata ?[Ll]oader|[Ww]atchdog|\bNCCL\b|[Ww]orker",
+            asked=True,
+        ),
+        # Chinese: "memory is not enough", "memory overflows"; of the GPU it is another word
+        Symptom(
+            r"(?P<words>(?<!\u663e)(?:\u5185\u5b58|\u5167\u5b58)(?:\u4e0d\u8db3|\u6ea2\u51fa|\u4e0d\u591f|\u7206\u4e86?|\u8017\u5c3d)|\u7206\u5185\u5b58)",
+            unless=r"\u663e\u5b58|[Cc][Uu][Dd][Aa] out of memory",
+            asked=True,
         ),
     ],
     message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed because the host's memory ran out: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",

@@ -60,6 +60,11 @@ check = Check(
         r"(?P<slots>mpirun or mpiexec were not found)",
         r"(?P<slots>Not enough slots on the hosts)",
         r"(?P<slots>Requested more processes \(\d+\) than there are available slots \(\d+\))",
+        r"(?P<reason>ssh exited with exit code 255)\b",  # pdsh
+        Symptom(
+            r"ssh: connect to host (?P<host>[\w.:-]{1,100})(?: port \d+)?: (?P<reason>\w[\w ]{3,60})",
+            unless=GIT,
+        ),
     ],
     message="the launcher could not start its processes[ on another node: <reason>][: <slots>]",
     follows=["hostname-resolution", "rendezvous-unreachable", "thread-limit"],

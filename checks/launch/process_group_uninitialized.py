@@ -49,6 +49,7 @@ check = Check(
         r"Distributed environment is not initialized but comm operator",
         r"The collective group '(?P<group>[^'\n]{1,80})' is not initialized in the process",  # Ray
         r"[Mm]ake sure you init torch distributed in your script",  # transformers
+        r"AssertionError: torch\.distributed (?:is not|has not been|must be) initialized",
     ],
     message="torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
     fixes=[

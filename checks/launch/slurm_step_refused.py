@@ -100,6 +100,7 @@ check = Check(
         rf"srun: error: Unable to allocate resources: {REASON}",
         rf"salloc: error: Job submit/allocate failed: {REASON}",
         r"slurmstepd(?:-[\w.-]{1,64})?: error: (?P<reason>pyxis: couldn't start container|spank: required plugin \S{1,60} task_init\(\) failed)",
+        r"(?:sbatch|srun|salloc): error: (?P<reason>invalid partition specified: \S{1,60})",
     ],
     follows=["scheduler-ended-job"],
     fixes=[OVERLAP, CPUS, EXACT, DROP, OFFER],

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Call, Known, Script, Signature, Value
+from gpudoctor.wordings import A_FRAME
 
 # The call itself is the last line above the error: one further down is a fault of the user's own functions.
 CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
@@ -81,6 +82,12 @@ check = Check(
         (
             r"TypeError: (?:spawn|start_processes)\(\) got (?P<wrong>an unexpected keyword argument|multiple values for argument) "
             r"'(?P<keyword>\w+)'"
+        ),
+        # the line alone, of a function that has the name of one
+        Symptom(
+            r"TypeError: (?P<function>(?:main|run|train|demo|init|launch|_)?_?(?:worker|main_worker|process|fn|ddp|distributed))\(\) takes (?:from \d+ to )?(?P<wanted>\d+) positional arguments? but "
+            r"(?P<given>\d+) (?:was|were) given",
+            unless=A_FRAME,
         ),
     ],
     fixes=[RANK_FIRST, COMMA, KEYWORDS],

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Gpus, Host, Launch, Processes
+from gpudoctor.wordings import A_FRAME
 
 FEWER = Fix(
     "One thread for each process that computes",
@@ -57,6 +58,9 @@ check = Check(
         ),
         r"(?:std::system_error|what\(\)): +Resource temporarily unavailable",
         r"cgroup: fork rejected by pids controller",
+        Symptom(
+            r"^\W{0,3}BlockingIOError: \[Errno 11\] Resource temporarily unavailable\W{0,3}$", unless=A_FRAME
+        ),
     ],
     message="no further thread or process could be started[ (number <thread> of <threads> in this process)]: the limit of the "
     "user, container or job is reached",

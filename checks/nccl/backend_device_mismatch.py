@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Known, Script, Value, moves, stays
+from gpudoctor.wordings import A_FRAME
 
 OPERATION = (
     r"_?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|gather|scatter|recv|send|broadcast|"
@@ -72,6 +73,11 @@ check = Check(
         r"Input tensor data type is not supported for (?P<backend>NCCL) process group: (?P<dtype>\w+)",
         r"Unconvertible (?P<backend>NCCL) type (?P<dtype>\w+)",
         Symptom(r"Error: +Invalid scalar type", near=r"distributed_c10d|ProcessGroupGloo|\bdist\.all_?\w+\("),
+        Symptom(
+            r"(?:Error|what\(\)): +Tensors must be (?:(?P<layout>contiguous|non-overlapping and dense))\W{0,3}$",
+            unless=A_FRAME,
+        ),
+        r"ProcessGroupNCCL only supports CUDA tensors",
     ],
     message="the process group's backend[ <backend>] cannot do this[: the tensor is not <layout>, as one that was transposed, sliced or expanded][: <operation>][ with type <dtype>]"
     "[ on device <device>]; the tensor must be on a device, of a type and for a call that the backend knows",

@@ -110,12 +110,14 @@ check = Check(
         r"\b(?:COLLECTIVE_TYPE|SIZE_OR_SYNTAX|COLLECTIVE_STATE|COLLECTIVE_DTYPE)_MISMATCH\b",
         # ZeRO-3 compares after a step in which order the ranks used their modules
         Symptom(
-            r"disagreement between rank0 and rank(?P<rank>\d+): rank0: ",
+            r"disagreement between rank0 and rank(?P<rank>\d+): rank0:",
             near=r"partitioned_param_coordinator|__submodule_order|__param_order",
         ),
         # accelerate with ACCELERATE_DEBUG_MODE=1, and its gather of objects
         r"Cannot apply desired operation due to shape mismatches\b",
         r"Impossible to apply the desired operation due to inadequate data",
+        # Horovod
+        r"Mismatched (?:\w{1,20} (?:tensor shapes|operations|CPU/GPU device selection)|data types|root ranks|(?:reduction|reduce) op\w*|prescale and/or \w+ factors): ",
     ],
     fixes=[
         Fix(

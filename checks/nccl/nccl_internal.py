@@ -66,6 +66,7 @@ check = Check(
         r"NCCL INFO (?:\S{1,60}/)?group\.cc:\d+ -> [1-6] \[Async thread\]",
         r"\[enforce fail at .{0,200}\bncclSuccess\. [1-9] vs 0",  # Caffe2
         rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
+        r"\bNCCL_ERROR_(?:UNHANDLED_CUDA|SYSTEM|INTERNAL|INVALID_\w+)_ERROR\b|NcclError: NCCL_ERROR_\w+",  # cupy
     ],
     message="NCCL failed[ with '<error>'], and this line does not say of what[; its last error: <said>]"
     "[; it had warned: <warned>]",

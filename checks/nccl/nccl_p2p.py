@@ -56,6 +56,7 @@ check = Check(
         r"\bUDS: (?:Sending|Receiving|Binding)\b.{0,120}? failed ?: (?P<reason>[\w(][\w ()]{0,60})",
         r"doesn't support faster communication broadband via P2P or IB",  # accelerate, for RTX 3090 and 4000
         r"failed to enable peer access from (?!.{0,200}(?:TOO_MANY_PEERS|peer mapping))",  # TensorFlow
+        r"\bCUDA_ERROR_PEER_ACCESS_UNSUPPORTED\b",
     ],
     follows=["nvlink-down", "gpu-fell-off-bus", "gpu-ecc-error"],
     fixes=[

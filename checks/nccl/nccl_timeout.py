@@ -91,6 +91,15 @@ check = Check(
             r"RuntimeError: Operation timed out!",
             near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT",
         ),
+        # the end of what it says of a time-out, and of any other failure
+        Symptom(
+            r"To avoid data inconsistency, we are taking the entire process down",
+            unless=r"watchdog thread terminated with exception|Some NCCL operations|NCCL error|CUDA error|[Tt]imeout",
+        ),
+        Symptom(
+            r"Exception \(either an error or timeout\) detected by watchdog at work: (?P<seq>\d+), last enqueued",
+            unless=r"NCCL error|CUDA error|collective operation timeout|operations have failed or timed out|\bError\b",
+        ),
     ],
     message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms]; "
     "mostly not every rank came to it",

@@ -62,6 +62,7 @@ check = Check(
         ),
         # torch.distributed.rpc
         r"EADDRNOTAVAIL: address not available \(this error originated at tensorpipe",
+        r"RuntimeError: Unable to find address for: (?P<interface>[^\s,]{1,60})",
     ],
     message=(
         "gloo has no way to the other ranks[: no interface <interface> with an address][: it tried "

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Interfaces, Launch, Names, Resolution, is_loopback, spans_nodes
+from gpudoctor.wordings import A_FRAME
 
 SEVERAL = (
     r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
@@ -93,6 +94,11 @@ check = Check(
         # MASTER_ADDR with a scheme, which is no name
         r"trying to connect to \((?P<host>\w+://[^,() ]+), (?P<port>\d+)\)",
         r"hostname of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be a dot-separated",
+        # the line alone
+        Symptom(
+            r"(?:socket\.gaierror|gaierror): \[Errno (?:-\d+|8|11001|11002|11004)\]|^\W{0,3}RuntimeError: (?:Name or service not known|nodename nor servname provided|Temporary failure in name resolution)",
+            unless=rf"{A_FRAME}|https?|[Uu]rl|URL|[Hh]ugging|requests|[Dd]ownload",
+        ),
     ],
     fixes=[
         Fix("On one machine: keep its name out of it", ALONE),

@@ -37,6 +37,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
+from gpudoctor.wordings import A_FRAME
 
 REASON = (
     r"(?P<reason>Name or service not known|Temporary failure in name resolution|No address associated with hostname|"
@@ -109,6 +110,8 @@ check = Check(
         r"The cached snapshot for .{1,200} is incomplete: .{1,300}Outgoing traffic is disabled",
         r"There was a specific connection error when trying to load (?P<repository>[\w.-]+/[\w.-]+)",
         r"Download failure for \S{1,300}\. (?:Environment may be offline|Retry limit reached)",  # Ultralytics
+        r"^\W{0,3}(?:urllib\.error\.)?URLError: <urlopen error (?:\[Errno (?:101|104|110|113)\]|\[WinError 10\d{3}\]|timed out)",
+        Symptom(r"SSLCertVerificationError: \[SSL: CERTIFICATE_VERIFY_FAILED\]", unless=A_FRAME),
     ],
     fixes=[
         Fix(

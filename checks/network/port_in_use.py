@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Call, Interfaces, Known, Launch, Names, Script, Sockets, Torch, Value
-from gpudoctor.wordings import SOMEBODY
+from gpudoctor.wordings import A_FRAME, SOMEBODY
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -85,6 +85,11 @@ check = Check(
         r"\bPort `?(?P<port>\d+)`? is already in use\. ",
         r"Error: on [\w.:-]{1,80}, port: (?P<port>\d+) already in use",  # torch.distributed.elastic.utils
         r"RuntimeError: .{0,120}Only one usage of each socket address",  # Windows
+        # the line alone
+        Symptom(
+            r"OSError: \[(?:Errno (?:98|48)|WinError 10048)\]|\berrno: 10048 - ",
+            unless=rf"{A_FRAME}|[Tt]ensor[Bb]oard|[Gg]radio|[Jj]upyter|uvicorn|[Ff]lask",
+        ),
     ],
     follows=["spawn-in-torchrun", "stray-ranks"],
     message="another process listens on the port[ <port>] of the rendezvous already, so rank 0 cannot open its "

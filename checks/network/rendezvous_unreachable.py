@@ -113,7 +113,7 @@ check = Check(
         rf"server socket on {PEER} is not yet listening",
         # until 1.10
         r"\bconnect\(\) timed out\.(?: Original timeout was (?P<ms>\d+) ms)?",
-        r"\bconnect\b(?! \[).{0,60}: (?P<reason>No route to host|Network is unreachable)",
+        r"(?<!ssh: )\bconnect\b(?! \[).{0,60}: (?P<reason>No route to host|Network is unreachable)",
         r"TCPStore.{0,80}(?P<reason>Connection refused|Connection timed out|No route to host)",
         Symptom(
             (
@@ -127,12 +127,14 @@ check = Check(
             r"RuntimeError: (?P<reason>Connection refused|Connection timed out|No route to host)$",
             unless=A_FRAME,
         ),
-        # launchers that start the other nodes by ssh
-        r"ssh: connect to host (?P<host>[\w.:%-]+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",
         r"etcd\.EtcdConnectionFailed",
         # Ray's head, where a node or a program looks for it
         r"(?:Failed|Unable) to connect to GCS at (?:address )?(?P<host>[\w.-]{0,100}):(?P<port>\d+)",
         r"Horovod was unable to connect to (?P<host>[\w.-]{1,100})",
+        Symptom(
+            r"^\W{0,3}ConnectionRefusedError: \[(?:Errno (?:111|61)|WinError 10061)\] ",
+            unless=rf"{A_FRAME}|https?:|[Uu]rl|visdom|wandb",
+        ),
     ],
     message=(
         "this process could not connect[ to <host>][ port <port>][ within <ms> ms][ within <seconds> "

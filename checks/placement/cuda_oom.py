@@ -155,6 +155,16 @@ check = Check(
         r"Allocator \(GPU_\d+_\w+\) ran out of memory|\bcub::\w.{0,200}status: out of memory",  # TensorFlow
         r"Evaluation hit an out-of-memory error\b",  # transformers
         r"Failed to load model - not enough GPU memory",  # vLLM
+        r"larger than the maximum number of tokens that can be stored in KV cache",  # vLLM
+        r"Some modules are dispatched on the CPU or the disk\. Make sure you have enough GPU RAM",  # transformers
+        r"\bhipErrorOutOfMemory\b",
+        # somebody's words; the host's memory is host-oom-killed
+        Symptom(
+            r"\b(?:prompts?|says?|reports?|shows?|gets?|got|hits?|raises?|throws?|runs?|ran|gives?|occurs?|occurred|have|has|is|was) (?:\w+ ){0,3}(?:[Oo]ut of [Mm]emory|OUT OF MEMORY)\b",
+            near=rf"(?m:{SOMEBODY}(?:[Oo]ut of [Mm]emory|OUT OF MEMORY)\b)",
+            unless=r"\b(?:CPU|RAM|[Hh]ost|[Ss]ystem) ?(?:memory|RAM|OOM)?\b|killed",
+            asked=True,
+        ),
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
 )

@@ -121,6 +121,9 @@ check = Check(
         r"must be on the original device: (?P<other>[\w:]+) but device in use is (?P<device>[\w:]+)",
         r"\b[Ee]xpected [\w ]{1,60} to be on device (?P<other>[\w:]+), (?:but )?got (?P<device>[\w:]+)",
         r"were not on the (?P<other>\w+) while the `?Accelerator`? is configured for",
+        r"Passed CPU tensor to MPS op",
+        rf"[Ee]xpected {CUDA} \(got {CPU}\)|[Ee]xpected {CPU} \(got {CUDA}\)",
+        r"legacy constructor for device type: (?P<other>\w+) was passed device type: (?P<device>\w+)",  # until 1.4
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[

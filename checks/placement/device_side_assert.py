@@ -74,6 +74,11 @@ check = Check(
         r"Assertion [`']?(?P<class>cur_target >= 0 && cur_target < n_classes)'? failed",
         r"RuntimeError: (?P<class>Class values must be (?:smaller than num_classes|non-negative))",
         r"RuntimeError: (?P<between>all elements of (?:input|target) should be between 0 and 1)",
+        # a kernel's, without the line that says which thread it was
+        Symptom(
+            rf"Assertion [`']?(?!{ABOUT_INDEX})(?P<assertion>(?:t|target_val|input_val|cur_target|label)\b.{{1,80}}?)[`']? failed",
+            unless=r"thread: ?\[|\.c(?:pp)?:\d",
+        ),
     ],
     follows=["embedding-index"],
     fixes=[

@@ -91,6 +91,11 @@ check = Check(
         r"(?:the same|identical|one|must share) dtypes?[.,:]? (?:but )?[Gg]ot:? '?torch\.(?P<one>\w+)'? (?:vs\.?|and) '?torch\.(?P<other>\w+)",
         r"\bdtype \(torch\.(?P<one>\w+)\) must match \w+ dtype \(torch\.(?P<other>\w+)\)",
         r"\b[Ee]xpected [\w.]{1,60}\.dtype == torch\.(?P<other>\w+), (?:but )?got torch\.(?P<one>\w+)",
+        r"(?:self and mat2|\w{2,12} and \w{2,12}) must have the same (?:dtype|scalar type)\b",
+        r"Cannot convert a MPS Tensor to (?P<one>float64) dtype",
+        r"Query/Key/Value should (?:either )?all have the same dtype",  # xFormers
+        r"Got unsupported ScalarType (?P<unsupported>\w+)",  # numpy() of what NumPy has not
+        r"value cannot be converted to type (?:\w+::)?(?P<one>Half|BFloat16|half) without overflow",
     ],
     message="an operation got tensors whose number types do not fit together[: <one> and <other>][: <kernel> is not made for "
     "<unsupported> on this device]",

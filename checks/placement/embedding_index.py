@@ -48,6 +48,8 @@ check = Check(
         Symptom(r"select\(\): index (?P<index>-?\d+) out of range for tensor of size", unless=LOADING),
         r"Padding_idx must be within num_embeddings",
         r"index out of bounds: (?P<bounds>0 <= \w+ < \d+)(?!.{0,4} failed)",  # torch.compile
+        # cut off in the middle
+        r"Assertion [`']?(?:-sizes\[i\] <= index|index >= -sizes\[i\]) && index < sizes\[i\](?!.{0,80} failed)",
     ],
     message="an index[ of <index>] lies outside of its table[ of <rows> rows][: <assertion> does not hold][: <bounds> does not hold]",
     fixes=[

@@ -46,7 +46,7 @@ check = Check(
         Symptom(
             r"The size of tensor a \((?P<a>[1-9]\d*)\) must match the size of tensor b \((?P<b>[1-9]\d*)\) at non-singleton "
             r"dimension (?P<dimension>\d+)",
-            unless=r"in (?:replica|gather_map)|load_state_dict|DataLoader worker",
+            unless=r"in gather_map|load_state_dict|DataLoader worker",
         ),
         r"(?:running_mean|weight|bias) should contain (?P<got>\d+) elements not (?P<wanted>[1-9]\d*)",
         r"Given normalized_shape=\[[\d, ]+\], expected input with shape \[[\d,* ]+\], but got input of size ?\[(?P<input>[\d, ]+)\]",
@@ -59,6 +59,25 @@ check = Check(
         r"Target size \(torch\.Size\(\[(?P<left>[\d, ]*)\]\)\) must be the same as input size \(torch\.Size\(\[(?P<right>[\d, ]*)\]\)\)",
         r"was expecting embedding dimension of (?P<wanted>\d+), but got (?P<got>\d+)",
         r"Kernel size can't be greater than actual input size",
+        # other operations
+        Symptom(
+            r"[Ss]izes of tensors must match except in dimension \d+\. (?:Expected size (?P<a>\d+) but got size (?P<b>\d+)|Got (?P<left>\d+) and (?P<right>\d+) in dimension \d+)",
+            unless=r"in gather_map|[Cc]ollat|DataLoader worker|torch\.stack\(|[Gg]ather",
+        ),
+        r"Expected (?P<wanted>\d)-dimensional input for \d-dimensional weight .{0,200}but got (?P<got>\d)-dimensional input",
+        r"Expected \dD \((?:un)?batched\)(?: or \dD \(batched\))? input to \w+, but got input of size",
+        r"batch1 and batch2 must have same number of batches, got (?P<a>\d+) and (?P<b>\d+)",
+        r"einsum\(\): .{0,100}does not broadcast with previously seen size",
+        r"output with shape \[(?P<left>[\d, ]*)\] doesn't match the broadcast shape \[(?P<right>[\d, ]*)\]",
+        r"Given input size: \([\dx]+\)\. Calculated output size: \([\dx-]+\)\. Output size is too small",
+        r"Error: Using a target size \(torch\.Size\(\[(?P<left>[\d, ]*)\]\)\) that is different to the input size \(torch\.Size\(\[(?P<right>[\d, ]*)\]\)\)",
+        Symptom(
+            r"The expanded size of the tensor \((?P<wanted>[1-9]\d*)\) must match the existing size \((?P<got>[1-9]\d*)\)",
+            unless=r"in gather_map|load_state_dict|DataLoader worker",
+        ),
+        r"The shape of the mask \[(?P<left>[\d, ]*)\] at index \d+ does not match the shape of the indexed tensor \[(?P<right>[\d, ]*)\]",
+        r"shape mismatch: (?:value tensor|indexing tensors)? ?.{0,200}(?:cannot|could not) be broadcast",
+        r"Expected target size \[?\(?(?P<left>[\d, ]+)\]?\)?, got (?:torch\.Size\(\[)?\[?(?P<right>[\d, ]+)",
     ],
     message="the shapes of one operation do not fit[: <left> and <right>][: <wanted> channels are expected and <channels> came]"
     "[: <wanted> are expected and <got> came][: <a> beside <b>][ in dimension <dimension>][: <elements> elements do not make "

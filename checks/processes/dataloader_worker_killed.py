@@ -104,7 +104,7 @@ check = Check(
     symptoms=[
         r"DataLoader (?:worker|process) \(pid (?P<pid>\d+)\) (?:exited )?is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
         r"DataLoader worker \(pid\(s\) \{\}\) exited unexpectedly'\.f",  # the line that raises it, cut off below
-        r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
+        r"DataLoader [Ww]orker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) (?:exited|quit|terminated|stopped|died) unexpectedly(?: with exit code (?P<code>-?\d+))?",
         # or cut off in the middle of the message
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed(?: by(?: (?:an )?unknown signal|(?: signal:?)? *$)|$)",
         # or above it

@@ -30,6 +30,7 @@ Through `_object_to_tensor` it is a collective such as `all_gather_object`: `obj
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor.wordings import A_FRAME
 
 # The same words come from saving, hashing or copying an object, and from sending it to other ranks.
 SAVING = (
@@ -56,7 +57,7 @@ check = Check(
             unless=SAVING,
         ),
         Symptom(
-            rf"(?:TypeError|PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?P<open>{OPEN})|(?!local )[A-Za-z_][\w.]{{1,120}})'? objects?",
+            rf"(?:TypeError|PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?P<open>{OPEN})|(?!local |generator')[A-Za-z_][\w.]{{1,120}})'? objects?",
             near=STARTING,
             unless=SAVING,
         ),
@@ -86,6 +87,11 @@ check = Check(
         r"A SemLock created in a fork context is being shared with a process in a spawn context",
         r"Got pickle error when attempting to start a worker Process",
         r"to a spawned child process, so they must be picklable",
+        # the line alone
+        Symptom(
+            rf"^\W{{0,3}}(?:TypeError|_?(?:pickle\.)?PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?P<open>{OPEN})|(?!local )[A-Za-z_][\w.]{{1,120}})'? objects?\W{{0,3}}$",
+            unless=rf"{A_FRAME}|{SAVING}",
+        ),
     ],
     message="a process is started with something that cannot be sent to it[: <object>]",
     fixes=[

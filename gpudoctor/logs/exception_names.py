@@ -19,6 +19,9 @@ RAISED = late_pattern(
 NAMED = late_pattern(
     r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:_?[A-Z]\w{0,60}(?:Error|Exception|NotMet)|"
     r"\w{0,60}(?:StopIteration|KeyboardInterrupt|SystemExit))(?:\(\w{1,60}\))?|"
+    # those of the standard library that are not called so
+    r"(?:zipfile\.)?BadZipFile|(?:socket\.)?(?:gaierror|herror)|(?:zlib|binascii|struct|cv2|lmdb|socket)\.error|"
+    r"(?:socket|queue)\.[tT]imeout|"
     # at a line's beginning alone, for elsewhere these are words of a sentence: the plain one, and what a module of
     # exceptions holds, as torch._dynamo.exc.Unsupported
     r"(?<!.)(?:Exception|(?:[a-z_]\w{0,60}\.){1,6}(?:exc|exceptions?|errors?)\.[A-Z]\w{0,60}))"

@@ -23,6 +23,7 @@ from gpudoctor.logs.own_handlers import with_handlers
 from gpudoctor.logs.own_source import beside_source
 from gpudoctor.logs.own_variables import beside_variables
 from gpudoctor.logs.raised import own_lines
+from gpudoctor.logs.second_look import MOST_LINES, second_look
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
@@ -30,9 +31,6 @@ from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report, Say
 from gpudoctor.verdict import conclude
-
-RETYPED = 40
-"""Lines: what somebody retyped, with other capitals than the program's, is no longer."""
 
 
 def explain(
@@ -108,8 +106,8 @@ def explain_lines(
     seen, failed = seen_in(lines, find, registry.get, quoted)
     raised = exceptions(lines, quoted)
     raised = with_handlers(raised) if scripts else raised
-    if not seen and not raised and len(lines) <= RETYPED:
-        seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
+    if not seen and len(lines) <= MOST_LINES:
+        seen, failed = second_look(lines, find, registry.get, quoted, raised=bool(raised))
     if run is not None:
         # The command has ended, so nothing waits; and nobody wrote anything into its output.
         seen = [one for one in seen if not (one.last or one.asked)]

@@ -13,7 +13,8 @@ from gpudoctor.patterns import late_pattern
 WRAPPERS = late_pattern(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
     r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
-    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|(?:Base)?ExceptionGroup|RemoteError|WorkerFailedError|CheckpointException)$"
+    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|(?:Base)?ExceptionGroup|RemoteError|WorkerFailedError|CheckpointException|"
+    r"ExecuteUserScriptError|AlgorithmError)$"
 )
 """Exceptions that only pass on that another process, or a task of this one, failed."""
 PASSED_ON = late_pattern(

@@ -168,6 +168,22 @@ def _of_a_program(symptom: Symptom, line: Line) -> bool:
     return symptom.asked and bool(logged)
 
 
+def seen_alone(lines: Sequence[Line], place: int, owner: Owner, load: Load) -> Seen | None:
+    """Return a symptom of a line that ends in the middle of it, as far as its check can say what it means."""
+    id, number = owner
+    check = load(id)
+    if check is None or number >= len(check.symptoms):
+        return None
+    line, symptom = lines[place], check.symptoms[number]
+    around = _around(place, lines, likely_width(lines))
+    unlike = bool(symptom.unless) and _compiled(symptom.unless).search(around) is not None
+    if symptom.near or symptom.last or symptom.asked or unlike:
+        return None
+    sighting = Sighting(line=line.text, around=around, groups={}, rank=line.rank, where=line.where)
+    _, findings = _Words().findings(check, sighting)
+    return Seen(check, line, place, sighting, findings[0], symptom) if findings else None
+
+
 def _apart(seen: Iterable[Seen]) -> set[str | None]:
     """Return the places of what shows on two ranks that differ in what must be the same on all."""
     first: dict[tuple[str, Symptom, str], dict[int | None, Seen]] = {}

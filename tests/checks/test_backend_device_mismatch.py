@@ -71,6 +71,8 @@ EXAMPLES = {
         "the process group's backend gloo cannot do this; the tensor must be on a device, of a type and for a "
         "call that the backend knows"
     ),
+    "RuntimeError: ProcessGroupNCCL only supports CUDA tensors": "the process group's backend cannot do this; the tensor must be on a device, of a type and for a call that the backend knows",
+    "RuntimeError: Tensors must be contiguous": "the process group's backend cannot do this: the tensor is not contiguous, as one that was transposed, sliced or expanded; the tensor must be on a device, of a type and for a call that the backend knows",
 }
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
@@ -78,7 +80,6 @@ NOT_THIS = [
         "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them "
         "on device: cpu"
     ),
-    "RuntimeError: Tensors must be contiguous",
     "RuntimeError: Invalid scalar type",
     "RuntimeError: Adam does not support sparse gradients",
     "ValueError: Backend agg does not support interactive mode",

@@ -22,6 +22,7 @@ EXAMPLES = {
     "AssertionError: global batch size (100) is not divisible by micro batch size (3) times data parallel size (4)": (
         "the batch size of all ranks together, 100, cannot be divided by micro batch size (3) times data parallel size (4)"
     ),
+    "AssertionError: global batch size (24) is not divisible by micro batch size (5) times data parallel size (2)": "the batch size of all ranks together, 24, cannot be divided by micro batch size (5) times data parallel size (2)",
 }
 NOT_THIS = [
     "ValueError: num_samples should be a positive integer value, but got num_samples=0",

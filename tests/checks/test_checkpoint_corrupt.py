@@ -82,6 +82,8 @@ EXAMPLES = {
     "RuntimeError: Expert checkpoint file is corrupt: expected 2D tensor for 'up.weight'": (
         "the file is damaged or incomplete: expected 2D tensor for"
     ),
+    'RuntimeError: invalid hash value (expected "5c106cde", got "9f2b1c77a0")': "the file is damaged or incomplete: invalid hash value",
+    "EOFError: Ran out of input": "the file is damaged or incomplete",
 }
 NOT_THIS = [
     'data = np.load("train/images.npz")\nzipfile.BadZipFile: File is not a zip file',
@@ -94,7 +96,6 @@ NOT_THIS = [
         '  File "<string>", line 1, in <module>\n  File "/opt/lib/python3.10/multiprocessing/spawn.py", line 116, in spawn_main\n'
         "_pickle.UnpicklingError: pickle data was truncated"
     ),
-    "EOFError: Ran out of input",
     "EOFError",
     "KeyError: 101",
     "_pickle.UnpicklingError: invalid load key, '<'.",

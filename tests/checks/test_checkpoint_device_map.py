@@ -26,6 +26,7 @@ EXAMPLES = {
     "RuntimeError: don't know how to restore data location of torch.FloatStorage (tagged with npu:0)": (
         "the file's tensors were saved on npu:0, which this process does not have"
     ),
+    "RuntimeError: Attempting to deserialize object on MPS device but torch.backends.mps.is_available() is False.": "the log says: RuntimeError: Attempting to deserialize object on MPS device but torch.backends.mps.is_available() is False.",
 }
 NOT_THIS = [
     'state = torch.load("model.pt", map_location=torch.device("cpu"))',

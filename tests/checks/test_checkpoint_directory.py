@@ -166,6 +166,7 @@ EXAMPLES = {
     "OSError: /srv/out/step-10 does not appear to have a file named weights.bin but there is a file without the variant fp16.": (
         "/srv/out/step-10 is not there, or holds no checkpoint, where this process looks"
     ),
+    "PermissionError: [Errno 13] Permission denied: '/scratch/me/checkpoint-2000'": "/scratch/me/checkpoint-2000 may not be written by this process",
 }
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'",

@@ -60,6 +60,8 @@ EXAMPLES = {
         "Unsupported operand 149"
     ): MESSAGE,
     "[rank1]: Check the documentation of torch.load to learn more about types accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html.": MESSAGE,
+    "_pickle.UnpicklingError: Weights only load failed. WeightsUnpickler error: Unsupported operand 149": "torch.load reads tensors and plain containers alone unless it is told otherwise",
+    "WeightsUnpickler error: Unsupported operand 149": "torch.load reads tensors and plain containers alone unless it is told otherwise",
 }
 NOT_THIS = [
     (

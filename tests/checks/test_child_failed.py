@@ -159,6 +159,9 @@ EXAMPLES = {
         "terminated. The first process to do so was:"
     ): MESSAGE,
     "W tensorflow/core/framework/op_kernel.cc:1767] OP_REQUIRES failed at mpi_ops.cc:412 : Unknown: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution.": MESSAGE,
+    "ExecuteUserScriptError: ExitCode 3": "a worker ended; what it died of is not in the launcher's words",
+    "command terminated with exit code 1": "a worker ended with exit code 1; what it died of is not in the launcher's words",
+    "ray.exceptions.WorkerCrashedError: The worker died unexpectedly while executing this task.": "a worker ended; what it died of is not in the launcher's words",
 }
 NOT_THIS = [
     "segment-worker-3   0/1   OOMKilled   2   11m",

@@ -126,6 +126,9 @@ EXAMPLES = {
     'Thread 1 "python" received signal SIGSEGV, Segmentation fault.': (
         "a worker crashed in native code: SIGSEGV"
     ),
+    "zsh: segmentation fault  python3 fit.py": "a worker crashed in native code: segmentation fault",
+    "# [BUG] It ends with return code=-7": "a worker crashed in native code, exit code -7 (SIGBUS)",
+    "the training process finished with status code 3221225477": "a worker crashed in native code, exit code 3221225477",
 }
 NOT_THIS = [
     "<Signals.SIGUSR1: 10>",

@@ -63,6 +63,7 @@ EXAMPLES = {
         "ValueError: Unable to create tensor, you should probably activate truncation and/or padding with 'padding=True' "
         "'truncation=True' to have batched tensors with the same length."
     ): MESSAGE,
+    "ValueError: expected sequence of length 31 at dim 1 (got 17)": "the samples of a batch have different sizes, 31 and 17",
 }
 NOT_THIS = [
     (

@@ -130,6 +130,7 @@ EXAMPLES = {
         "the ranks' calls do not fit together: rank 1 differs in BARRIER; each rank must make the same calls "
         "with the same shapes"
     ),
+    "HorovodInternalError: Mismatched allreduce tensor shapes: One rank sent a tensor of shape [4], but another rank sent a tensor of shape [6].": "the ranks' calls do not fit together; each rank must make the same calls with the same shapes",
 }
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",

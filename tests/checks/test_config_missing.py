@@ -50,6 +50,8 @@ EXAMPLES = {
     "FileNotFoundError: 'yolov8x.yaml' does not exist": f"the configuration yolov8x.yaml {REST}",
     "AssertionError: Config file 'conf/a.toml' does not exist": f"the configuration conf/a.toml {REST}",
     "error: config file not found: conf/a.toml": f"the configuration conf/a.toml {REST}",
+    "AssertionError: File Not Found: cfg/small.yaml": "the configuration cfg/small.yaml is not where this process looks for it",
+    "FileNotFoundError: [WinError 2] The system cannot find the file specified: 'D:\\\\job\\\\settings.yaml'": "the configuration D:\\\\job\\\\settings.yaml is not where this process looks for it",
 }
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/annotations/instances_val.json'",

@@ -14,10 +14,6 @@ MESSAGE = "the GPUs' device nodes can no longer be opened (Unknown Error): new p
 EXAMPLES = {
     "Failed to initialize NVML: Unknown Error": MESSAGE,
     "ValueError: invalid literal for int() with base 10: 'Failed to initialize NVML: Unknown Error'": MESSAGE,
-    "Failed to initialize NVML: Insufficient Permissions": (
-        "the GPUs' device nodes can no longer be opened (Insufficient Permissions): new processes in this "
-        "container find no GPU"
-    ),
     "pynvml.NVMLError_Unknown: Unknown Error": (
         "the GPUs' device nodes can no longer be opened: new processes in this container find no GPU"
     ),

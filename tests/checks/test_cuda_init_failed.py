@@ -93,12 +93,15 @@ EXAMPLES = {
         '  File "/data/env/torch/cuda/__init__.py", line 298, in _lazy_init\n    torch._C._cuda_init()\n'
         "RuntimeError: CUDA error: unknown error"
     ): 'CUDA could not start ("unknown error"): no GPU can be used in this process',
+    "cudaGetDeviceCount returned 100": "CUDA could not start (error 100): no GPU can be used in this process",
+    "cupy.cuda.runtime.CUDARuntimeError: cudaErrorUnknown: unknown error": "CUDA could not start: no GPU can be used in this process",
+    "RuntimeError: CUDA error: driver shutting down": 'CUDA could not start ("driver shutting down"): no GPU can be used in this process',
+    "RuntimeError: CUDA error: unknown error": 'CUDA could not start ("unknown error"): no GPU can be used in this process',
 }
 NOT_THIS = [
     "cudaGetDeviceCount returned 4 devices",
     UNEXPECTED + "802: system not yet initialized",
     UNEXPECTED + "803: system has unsupported display driver / cuda driver combination",
-    "RuntimeError: CUDA error: unknown error",
     "node0:4711:4811 [0] init.cc:1 NCCL WARN Cuda failure 999 'unknown error'",
     "RuntimeError: Found no NVIDIA driver on your system.",
     (

@@ -117,6 +117,11 @@ EXAMPLES = {
     ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
     "RuntimeError: Evaluation hit an out-of-memory error. Lower its batch size.": ("the GPU had no room"),
     "ERROR: Failed to load model - not enough GPU memory. Try less.": ("the GPU had no room"),
+    "ValueError: The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache (2048).": "the GPU had no room",
+    "ValueError: Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to fit the quantized model.": "the GPU had no room",
+    "hipErrorOutOfMemory: out of memory": "the GPU had no room",
+    "My small network gives an Out of Memory as soon as the batch is 48": "the GPU had no room",
+    "换成两张卡以后还是显存不足": "the GPU had no room",
 }
 NOT_THIS = [
     "如果显存不足, 请把 batch_size 改小",

@@ -64,6 +64,11 @@ EXAMPLES = {
     "ValueError: You requested to find 4 devices but this machine only has 2 GPUs.": (
         "the job asks for a GPU that it cannot see: only 2 are visible"
     ),
+    "ValueError: fp16 mixed precision requires a GPU": "the job asks for a GPU that it cannot see",
+    "MisconfigurationException: GPUAccelerator can not run on your system since the accelerator is not available.": "the job asks for a GPU that it cannot see",
+    "AssertionError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check": "the job asks for a GPU that it cannot see",
+    "CUDARuntimeError: cudaErrorInvalidDevice: invalid device ordinal": "the job asks for a GPU that it cannot see",
+    "换了机器以后找不到GPU，只能用CPU跑": "the job asks for a GPU that it cannot see",
 }
 NOT_THIS = [
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=405 error=11 : invalid argument",

@@ -54,6 +54,7 @@ EXAMPLES = {
     ): (
         "a worker process was gone before its tensor could be fetched (ConnectionResetError): it died, or had ended"
     ),
+    "RuntimeError: DataLoader Worker (pid(s) 77) quit unexpectedly": "worker process 77 died, and its own error shows with num_workers=0",
 }
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 19597) is killed by signal: Bus error. It is possible that dataloader's",

@@ -121,6 +121,9 @@ EXAMPLES = {
     "FileNotFoundError: Dataset 'birds.yaml' for task=detect not found": (
         "the data birds.yaml is not there for this process, or holds nothing that it can read"
     ),
+    "FileNotFoundError: [WinError 3] The system cannot find the path specified: 'D:\\\\sets\\\\train'": "the data D:\\\\sets\\\\train is not there for this process, or holds nothing that it can read",
+    "PIL.UnidentifiedImageError: cannot identify image file <_io.BufferedReader name=7>": "the data is not there for this process, or holds nothing that it can read",
+    "ValueError: No samples found in /data/clips": "the data /data/clips is not there for this process, or holds nothing that it can read",
 }
 NOT_THIS = [
     # nothing tells that it is data

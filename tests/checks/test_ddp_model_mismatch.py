@@ -16,6 +16,7 @@ EXAMPLES = {
     "RuntimeError: disagreement between rank0 and rank3: rank0: [1, 5], rank3: [1, 4]": (
         "the ranks built different models: rank 3 and rank 0 disagree"
     ),
+    "RuntimeError: [2]: params[4] in this process with shape [16, 8] appears not to match shape of the same param in process 0.": "the ranks built different models: parameter 4 has the sizes [16, 8] here, and others on rank 0",
 }
 NOT_THIS = [
     "RuntimeError: DDP expects same model across all ranks, but Rank 0 has 161 params, while rank 1 has inconsistent 0 params.",

@@ -31,6 +31,7 @@ EXAMPLES = {
         "the gradient of a parameter (index 1), l.bias, came twice in one backward pass, and DDP had summed it "
         "already"
     ),
+    "AssertionError: The parameter 31 has already been reduced. Gradient computed twice for this partition.": "the gradient of a parameter (index 31) came twice in one backward pass, and DDP had summed it already",
 }
 NOT_THIS = [
     (

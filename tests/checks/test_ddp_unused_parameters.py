@@ -33,6 +33,7 @@ EXAMPLES = {
         "11/20 12:00:01 - mmengine - ERROR - mmengine/logging/logger.py - print_log - 323 - neck.conv.weight with shape "
         "torch.Size([256, 64, 1, 1]) is not in the computational graph"
     ): MESSAGE + ", such as those of neck.conv.weight",
+    "Since `find_unused_parameters=True` is enabled, this likely  means that not all `forward` outputs participate in computing loss.": "DDP waited for gradients that never came",
 }
 NOT_THIS = [
     "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons",

@@ -66,6 +66,7 @@ EXAMPLES = {
     "RuntimeError: The parallel mesh requires 8 processes, but world_size is 6.": (
         "the parallel sizes do not fit the number of ranks, here 6: the mesh has 8"
     ),
+    "AssertionError: world size (6) is not divisible by (tensor-model-parallel-size * pipeline-model-parallel-size)": "the parallel sizes do not fit the number of ranks, here 6",
 }
 NOT_THIS = [
     "AssertionError: 250682 is not divisible by 8",

@@ -150,6 +150,9 @@ EXAMPLES = {
     "SyncError: One or more of the tensors were not on the cuda while the `Accelerator` is configured for cuda.": (
         "the tensors of one operation lie on different devices"
     ),
+    "Passed CPU tensor to MPS op": "the tensors of one operation lie on different devices",
+    "TypeError: expected torch.FloatTensor (got torch.cuda.FloatTensor)": "the tensors of one operation lie on different devices",
+    "RuntimeError: legacy constructor for device type: cpu was passed device type: cuda, but device type must be: cpu": "the tensors of one operation lie on different devices: one on cuda, one on cpu",
 }
 NOT_THIS = [
     "TypeError: dot received an invalid combination of arguments - got (torch.cuda.LongTensor, torch.cuda.FloatTensor)",

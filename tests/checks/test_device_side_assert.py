@@ -45,6 +45,7 @@ EXAMPLES = {
     "RuntimeError: cuda runtime error (59) : device-side assert triggered at /pytorch/aten/src/THC/THCTensorMath.cu:26": MESSAGE,
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCTensorCopy.cu line=100 error=710 : device-side assert triggered": MESSAGE,
     "Search for `cudaErrorAssert' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html": MESSAGE,
+    "Assertion `input_val >= zero && input_val <= one` failed.": '"input_val >= zero && input_val <= one" does not hold: a value for binary cross entropy lies outside of 0 to 1: a sigmoid is missing, or it is NaN',
 }
 NOT_THIS = [
     "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)",

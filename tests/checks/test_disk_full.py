@@ -43,6 +43,7 @@ EXAMPLES = {
     "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 2Gi.": MESSAGE,
     "Pod ephemeral local storage usage exceeds the total limit of containers 10Gi.": MESSAGE,
     "RuntimeError: write(): fd 29 failed with Input/output error": MESSAGE,
+    "OSError: [WinError 112] There is not enough space on the disk": "the disk is full",
 }
 NOT_THIS = [
     "RuntimeError: unable to write to file </torch_4711_12345>: No space left on device (28)",

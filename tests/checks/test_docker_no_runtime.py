@@ -25,6 +25,10 @@ EXAMPLES = {
         MESSAGE + " (nvidia.com/gpu=all)" + REASON
     ),
     'Failed to create pod sandbox: rpc error: no runtime for "nvidia" is configured': MESSAGE + REASON,
+    "error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
+    "nvidia-container-cli: mount error: failed to add device rules": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
+    "error running hook #0: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli.real: ldcache error: process /sbin/ldconfig failed": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
+    "bash: nvidia-docker: command not found": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
 }
 NOT_THIS = [
     "OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file or directory: unknown",

@@ -66,6 +66,9 @@ EXAMPLES = {
     "RuntimeError: JIT builder for 'adam' found no CUDA devices.": (
         "the program was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
     ),
+    "bash: nvidia-smi: command not found": "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
+    "装好系统以后找不到NVIDIA驱动，训练跑不起来": "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
+    "No supported gpu backend found!": "Lightning was to use GPUs, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build",
 }
 NOT_THIS = [
     "torch.cuda is not available, training on the CPU",

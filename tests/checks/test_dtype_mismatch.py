@@ -130,6 +130,11 @@ EXAMPLES = {
     "ValueError: Expected out.dtype == torch.float16, got torch.float32": (
         "an operation got tensors whose number types do not fit together: float32 and float16"
     ),
+    "RuntimeError: self and mat2 must have the same dtype": "an operation got tensors whose number types do not fit together",
+    "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64.": "an operation got tensors whose number types do not fit together",
+    "ValueError: Query/Key/Value should either all have the same dtype, or be quantized": "an operation got tensors whose number types do not fit together",
+    "TypeError: Got unsupported ScalarType BFloat16": "an operation got tensors whose number types do not fit together",
+    "RuntimeError: value cannot be converted to type at::Half without overflow": "an operation got tensors whose number types do not fit together",
 }
 NOT_THIS = [
     "ValueError: Attempting to unscale FP16 gradients.",

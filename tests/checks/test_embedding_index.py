@@ -55,6 +55,7 @@ EXAMPLES = {
     ),
     "AssertionError: Padding_idx must be within num_embeddings": MESSAGE,
     "index out of bounds: 0 <= tmp < 512": MESSAGE + ": 0 <= tmp < 512 does not hold",
+    "Assertion `index >= -sizes[i] && index < sizes[i]": "an index lies outside of its table",
 }
 NOT_THIS = [
     "    rows = table.index_select(0, order)\nIndexError: index out of range in self",

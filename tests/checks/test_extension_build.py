@@ -75,6 +75,10 @@ EXAMPLES = {
     "RuntimeError: Cannot find `nvcc`, which the build needs.": (
         "an extension could not be compiled here: nvcc is missing"
     ),
+    "x86_64-linux-gnu-g++: error: unrecognized command line option '-std=c++20'": "an extension could not be compiled here",
+    "AssertionError: Unable to pre-compile sparse_attn": "an extension could not be compiled here: sparse_attn",
+    "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'": "an extension could not be compiled here",
+    "  Building wheel for fused-kernels (pyproject.toml) ... error": "an extension could not be compiled here: fused-kernels",
 }
 NOT_THIS = [
     "ninja: no work to do.",

@@ -42,6 +42,7 @@ EXAMPLES = {
         "RuntimeError: In connectFromLoop at tensorpipe/transport/uv/uv.h: EADDRNOTAVAIL: address not available (this error "
         "originated at tensorpipe/transport/uv/context.cc)"
     ): "gloo has no way to the other ranks",
+    "RuntimeError: Unable to find address for: ens5": "gloo has no way to the other ranks: no interface ens5 with an address",
 }
 NOT_THIS = [
     "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]",

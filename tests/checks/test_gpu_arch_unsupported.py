@@ -68,6 +68,9 @@ EXAMPLES = {
     ),
     "ValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7": MESSAGE,
     "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.": MESSAGE,
+    "NotImplementedError: requires device with capability > (9, 0) but your GPU has capability (7, 0) (too old)": "the installed code does not support this GPU",
+    "torch.cuda.DeferredCudaCallError: CUDA error: no kernel image is available": "the installed code does not support this GPU",
+    "CUDARuntimeError: cudaErrorInvalidDeviceFunction: invalid device function": "the installed code does not support this GPU",
 }
 NOT_THIS = [
     "rocBLAS error: Cannot read /opt/rocm/lib/library/TensileLibrary.dat: No such file or directory",

@@ -14,6 +14,7 @@ EXAMPLES = {
     "Unable to open /dev/kfd read-write: Permission denied": CLOSED,
     'msg="permission problems block access" error="add your user to the render group. open /dev/kfd: permission denied"': CLOSED,
     "crw-rw-rw- 1 root root 195, 0 /dev/nvidia0\nls: cannot access '/dev/nvidia-uvm': No such file or directory": "/dev/nvidia-uvm is missing: CUDA cannot reach the driver through it",
+    "Failed to initialize NVML: Insufficient Permissions": "this user, or this container, may not open the nodes of the GPUs in /dev: NVML says Insufficient Permissions",
 }
 NOT_THIS = ["ls: cannot access '/dev/nvidia*': No such file or directory"]
 

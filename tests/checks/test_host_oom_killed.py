@@ -192,6 +192,11 @@ EXAMPLES = {
     "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node n1 is used (11.8 / 12.3 GB).": (
         "a process was killed because the host's memory ran out: More than 95% of the memory on node"
     ),
+    "zsh: killed     python3 fit.py": "a process was killed (killed) without a reason, which mostly means that the host's memory ran out: confirm it",
+    "Your session crashed after using all available RAM.": "a process was killed because the host's memory ran out: Your session crashed after using all available RAM",
+    "Your notebook tried to allocate more memory than is available. It has restarted.": "a process was killed because the host's memory ran out: Your notebook tried to allocate more memory than is available",
+    "读大文件的时候内存不足，进程没了": "a process was killed because the host's memory ran out: 内存不足",
+    "My process gets killed after the third epoch without any message, why?": "a process was killed (killed) without a reason, which mostly means that the host's memory ran out: confirm it",
 }
 NOT_THIS = [
     "job.sh: line 9: 28875 Killed                  sleep 300",

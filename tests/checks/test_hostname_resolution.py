@@ -73,10 +73,10 @@ EXAMPLES = {
         "IPv4 address, or an IPv6 address."
     ): "the rendezvous endpoint is http://node-1:29500, and must be a name or an address, a colon and a port",
     "nslookup: can't resolve 'train-master-0': Name does not resolve": MESSAGE + ": train-master-0",
+    "RuntimeError: Name or service not known": "a host name does not lead to an address that the other ranks can reach",
 }
 NOT_THIS = [
     "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]",
-    "socket.gaierror: [Errno -3] Temporary failure in name resolution",
     (
         "import torch.distributed as dist\n"
         '  File "/usr/lib/python3.11/urllib/request.py", line 1351, in do_open\n'

@@ -120,6 +120,8 @@ EXAMPLES = {
     "ConnectionError: Download failure for https://example.org/w.pt. Environment may be offline.": (
         "this process could not download; mostly a compute node has no way to the internet"
     ),
+    "urllib.error.URLError: <urlopen error [Errno 110] Connection timed out>": "this process could not download; mostly a compute node has no way to the internet",
+    "ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self signed certificate in certificate chain": "this process could not download; mostly a compute node has no way to the internet",
 }
 NOT_THIS = [
     "HTTP Error 503 thrown while requesting GET https://huggingface.co/gpt2/resolve/main/config.json",

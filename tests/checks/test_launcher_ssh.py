@@ -33,11 +33,12 @@ EXAMPLES = {
     "ValueError: Requested more processes (8) than there are available slots (4)": (
         "the launcher could not start its processes: Requested more processes (8) than there are available slots (4)"
     ),
+    "pdsh@head: node3: ssh exited with exit code 255": "the launcher could not start its processes on another node: ssh exited with exit code 255",
+    "ssh: connect to host node3 port 22: No route to host": "the launcher could not start its processes on another node: No route to host",
 }
 NOT_THIS = [
     "subprocess.CalledProcessError: Command 'ssh worker-2 python train.py' returned non-zero exit status 1.",
     "PermissionError: [Errno 13] Permission denied: '/data'",
-    "ssh: connect to host worker-2 port 22: Connection refused",
     "Warning: Permanently added 'worker-2' (ED25519) to the list of known hosts.",
     "git@github.com: Permission denied (publickey).\nfatal: Could not read from remote repository.",
     "Host key verification failed.\nfatal: Could not read from remote repository.",

@@ -102,6 +102,9 @@ EXAMPLES = {
     "ValueError: watcher: inf/nan detected, aborting as nothing can come of it.": (
         "the loss or a gradient is no longer finite"
     ),
+    "Monitored metric val/loss = nan is not finite. Previous best value was 0.7. Signaling Trainer to stop.": "the loss or a gradient is no longer finite: the loss was nan",
+    "The loss is NaN: stopping the run": "the loss or a gradient is no longer finite: the loss was NaN",
+    "Minimum loss scale (0.0001) reached": "the loss or a gradient is no longer finite: the loss scale fell below 0.0001",
 }
 NOT_THIS = [
     "[Rank 0] step=20, skipped=18, lr=[0.001], mom=[0.0]",

@@ -38,6 +38,18 @@ EXAMPLES = {
     "RuntimeError: Calculated padded input size per channel: (4 x 4). Kernel size: (9 x 9). Kernel size can't be greater than actual input size": (
         MESSAGE
     ),
+    "RuntimeError: Sizes of tensors must match except in dimension 1. Expected size 12 but got size 11 for tensor number 2 in the list.": "the shapes of one operation do not fit: 12 beside 11",
+    "RuntimeError: Expected 4-dimensional input for 4-dimensional weight [8, 3, 3, 3], but got 3-dimensional input of size [3, 32, 32] instead": "the shapes of one operation do not fit: 4 are expected and 3 came",
+    "RuntimeError: Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [16, 256]": "the shapes of one operation do not fit",
+    "RuntimeError: batch1 and batch2 must have same number of batches, got 2 and 6": "the shapes of one operation do not fit: 2 beside 6",
+    "RuntimeError: einsum(): subscript k has size 5 for operand 1 which does not broadcast with previously seen size 7": "the shapes of one operation do not fit",
+    "RuntimeError: output with shape [1, 32, 32] doesn't match the broadcast shape [3, 32, 32]": "the shapes of one operation do not fit: 1, 32, 32 and 3, 32, 32",
+    "RuntimeError: Given input size: (256x2x2). Calculated output size: (256x0x0). Output size is too small": "the shapes of one operation do not fit",
+    "ValueError: Using a target size (torch.Size([16])) that is different to the input size (torch.Size([16, 1])) is deprecated.": "the shapes of one operation do not fit: 16 and 16, 1",
+    "RuntimeError: The expanded size of the tensor (7) must match the existing size (9) at non-singleton dimension 1.": "the shapes of one operation do not fit: 7 are expected and 9 came",
+    "IndexError: The shape of the mask [5] at index 0 does not match the shape of the indexed tensor [6, 2] at index 0": "the shapes of one operation do not fit: 5 and 6, 2",
+    "RuntimeError: shape mismatch: value tensor of shape [3] cannot be broadcast to indexing result of shape [4]": "the shapes of one operation do not fit",
+    "RuntimeError: Expected target size [8, 12], got [8]": "the shapes of one operation do not fit: 8, 12 and 8",
 }
 NOT_THIS = [
     "RuntimeError: running_mean should contain 64 elements not 0",

@@ -65,6 +65,7 @@ EXAMPLES = {
     "ValueError: Sharded training requires accelerate>=1.12.0, please upgrade.": (
         "a library asks for accelerate>=1.12.0, which is not installed"
     ),
+    "Error: No module named 'lightning_utilities'": "the Python that ran has no module lightning_utilities",
 }
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch'",

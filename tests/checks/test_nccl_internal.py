@@ -65,6 +65,7 @@ EXAMPLES = {
     "[rank0]: Cuda failure 1 'invalid argument'": (
         "NCCL failed with 'invalid argument', and this line does not say of what"
     ),
+    "cupy.cuda.nccl.NcclError: NCCL_ERROR_SYSTEM_ERROR: unhandled system error": "NCCL failed, and this line does not say of what",
 }
 NOT_THIS = [
     "node0:4711:4790 [0] NCCL INFO init.cc:1100 -> 3",

@@ -41,6 +41,7 @@ EXAMPLES = {
     "failed to enable peer access from 0x7f10 to 0x7f20: CUDA_ERROR_UNKNOWN": (
         "GPUs of this machine cannot reach each other's memory"
     ),
+    "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED": "GPUs of this machine cannot reach each other's memory",
 }
 NOT_THIS = [
     (

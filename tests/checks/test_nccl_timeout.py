@@ -73,6 +73,8 @@ EXAMPLES = {
         '  File "/opt/env/lib/python3.7/site-packages/torch/distributed/distributed_c10d.py", line 902, in all_reduce\n'
         "RuntimeError: Operation timed out!"
     ): MESSAGE,
+    "[E ProcessGroupNCCL.cpp:700] To avoid data inconsistency, we are taking the entire process down.": "a collective did not finish; mostly not every rank came to it",
+    "[PG ID 0 Rank 1] Exception (either an error or timeout) detected by watchdog at work: 77, last enqueued NCCL work: 79, last completed NCCL work: 76.": "a collective did not finish, number 77; mostly not every rank came to it",
 }
 NOT_THIS = [
     "[E ProcessGroupNCCL.cpp:1896] Process group watchdog thread terminated with exception: CUDA error: an illegal memory",

@@ -45,6 +45,7 @@ EXAMPLES = {
     ): (
         "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there"
     ),
+    "OSError: [WinError 10048] Only one usage of each socket address (protocol/network address/port) is normally permitted": "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",
 }
 NOT_THIS = [
     "ERROR:    [Errno 10048] error while attempting to bind on address ('127.0.0.1', 9880): only one usage of each socket address (protocol/network address/port) is normally permitted",
@@ -52,7 +53,6 @@ NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
     "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",
-    "OSError: [Errno 98] Address already in use",
     (
         "import torch.distributed as dist\n"
         '  File "/venv/lib/python3.11/site-packages/prometheus_client/exposition.py", line 222, in start_wsgi_server\n'

@@ -40,6 +40,7 @@ EXAMPLES = {
     "ValueError: Setup failed. Make sure you init torch distributed in your script first.": (
         "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed"
     ),
+    "AssertionError: torch.distributed is not initialized": "torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
 }
 NOT_THIS = [
     "ValueError: trying to initialize the default process group twice!",

@@ -78,15 +78,13 @@ EXAMPLES = {
         "    store = TCPStore(master_addr, master_port, world_size, start_daemon, timeout)\n"
         "RuntimeError: Connection refused"
     ): MESSAGE + ": Connection refused",
-    "ssh: connect to host node2 port 22: Connection refused": (
-        MESSAGE + " to node2 port 22: Connection refused"
-    ),
     "RendezvousConnectionError: The connection to etcd has failed. See inner exception for details.": MESSAGE,
     "etcd.EtcdConnectionFailed: Connection to etcd failed due to MaxRetryError": MESSAGE,
     "connect to 10.0.0.1 port 29500: Network is unreachable": MESSAGE + ": Network is unreachable",
     "NoValidAddressesFound: Horovod was unable to connect to service-1 on any of the following addresses: {}": (
         "this process could not connect to service-1"
     ),
+    "ConnectionRefusedError: [Errno 111] Connection refused": "this process could not connect",
 }
 NOT_THIS = [
     "[c10d] The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",

@@ -153,6 +153,7 @@ EXAMPLES = {
     "# Freezed when more than two cards are used": PERSON,
     "The program stops right at the sanity check, and no error is shown": PERSON,
     "after the data was loaded there is no output on both nodes": PERSON,
+    "双机训练跑到第二个 epoch 就卡住了": "somebody says that it stands still, and no error shows",
 }
 NOT_THIS = [
     "AssertionError: No backend for the CPU; try initializing process group with both",

@@ -53,6 +53,7 @@ EXAMPLES = {
     "slurmstepd: error: pyxis: couldn't start container": (
         "Slurm did not start the program: pyxis: couldn't start container"
     ),
+    "sbatch: error: invalid partition specified: gpux": "Slurm did not start the program: invalid partition specified: gpux",
 }
 NOT_THIS = [
     "srun: error: node0: task 0: Exited with exit code 1",

@@ -35,6 +35,7 @@ EXAMPLES = {
     "TypeError: spawn() got multiple values for argument 'args'": (
         "mp.spawn gets args twice: its own arguments are the function, args and nprocs, in this order"
     ),
+    "TypeError: main_worker() takes 2 positional arguments but 3 were given": "main_worker() takes 2 of the 3 arguments that it got: the rank, and what args holds",
 }
 NOT_THIS = [
     "TypeError: run() takes 1 positional argument but 2 were given",

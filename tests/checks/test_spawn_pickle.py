@@ -48,6 +48,7 @@ EXAMPLES = {
     "TypeError: The pool forwards its functions to a spawned child process, so they must be picklable.": (
         "a process is started with something that cannot be sent to it"
     ),
+    "TypeError: cannot pickle 'module' object": "a process is started with something that cannot be sent to it: module",
 }
 SAVE = '  File "/opt/conda/lib/python3.11/site-packages/torch/serialization.py", line 628, in save\n'
 NOT_THIS = [
@@ -55,7 +56,6 @@ NOT_THIS = [
     "EOFError: Ran out of input",
     f"{SAVE}AttributeError: Can't pickle local object 'main.<locals>.Net'",
     f"{SAVE}TypeError: cannot pickle '_thread.lock' object",
-    "TypeError: cannot pickle 'generator' object",
     f"{SAVE}AttributeError: Can't get attribute 'Net' on <module '__main__' from 'test.py'>",
     "EOFError: Ran out of input",
 ]

@@ -84,6 +84,7 @@ EXAMPLES = {
     "CheckpointingException: Global shape mismatch for loaded (torch.Size([8, 4])) and expected (torch.Size([16, 4])) tensor for key stem.weight": (
         "stem.weight is [8, 4] in the file and [16, 4] in the model: another number of classes or tokens, or another variant"
     ),
+    "copying a param of torch.Size([12]) from checkpoint, where the shape is torch.Size([80]) in current model.": "a parameter is [12] in the file and [80] in the model: another number of classes or tokens, or another variant",
 }
 NOT_THIS = [
     (

@@ -19,9 +19,10 @@ EXAMPLES = {
     "ls: cannot access '/data': Stale file handle": GONE.format("/data"),
     "OSError: [Errno 107] Transport endpoint is not connected: '/mnt/bucket'": GONE.format("/mnt/bucket"),
     "ls: cannot access '/mnt/bucket': Transport endpoint is not connected": GONE.format("/mnt/bucket"),
+    "OSError: [Errno 5] Input/output error: '/mnt/nas/shards/0017.tar'": "a network disk does not answer: /mnt/nas/shards/0017.tar; its server, or the program behind the mount, is gone",
+    "OSError: [Errno 107] Transport endpoint is not connected": "a network disk does not answer",
 }
 NOT_THIS = [
-    "OSError: [Errno 107] Transport endpoint is not connected",
     "[ 812.1] nfs: server 10.0.0.9 not responding, still trying\n[ 815.1] nfs: server 10.0.0.9 OK",
     "OSError: [Errno 116] Stale file handle: '/home/u/.cache/huggingface/a.lock'",
 ]

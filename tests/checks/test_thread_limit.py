@@ -29,9 +29,9 @@ EXAMPLES = {
     "kernel: cgroup: fork rejected by pids controller in /docker/4f1c": MESSAGE,
     "F tensorflow/core/platform/default/env.cc:72] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.": MESSAGE,
     "Check failed: res == 0 (11 vs. 0) pthread_create failed": MESSAGE,
+    "BlockingIOError: [Errno 11] Resource temporarily unavailable": "no further thread or process could be started: the limit of the user, container or job is reached",
 }
 NOT_THIS = [
-    "BlockingIOError: [Errno 11] Resource temporarily unavailable",
     "h5py: unable to lock file, errno = 11, error message = 'Resource temporarily unavailable'",
     "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default",
 ]

@@ -127,6 +127,12 @@ ImportError: DLL load failed: Das angegebene Modul wurde nicht gefunden.""": MES
     "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.": (
         MESSAGE + ": another OpenMP, libgomp.so.1, came first"
     ),
+    "ImportError: /opt/gcc/lib64/libstdc++.so.6: version `GLIBCXX_3.4.29' not found": "torch, or an extension of it, does not load",
+    "OSError: [WinError 193] %1 is not a valid Win32 application": "torch, or an extension of it, does not load",
+    "NameError: name '_C' is not defined": "torch, or an extension of it, does not load",
+    "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory": "torch, or an extension of it, does not load: libcudnn.so.8 cannot be opened",
+    '  File "train.py", line 1, in <module>\n    import torch\n  File "/env/lib/python3.9/site-packages/torch/__init__.py", line 465, in <module>\n    for name in dir(_C):\nNameError: name \'_C\' is not defined': "torch, or an extension of it, does not load",
+    '  File "/env/lib/python3.9/site-packages/torch/__init__.py", line 190, in <module>\n    from torch._C import *\nImportError: libfabric.so.1: cannot open shared object file: No such file or directory': "torch, or an extension of it, does not load: libfabric cannot be opened",
 }
 NOT_THIS = [
     "import cv2\nImportError: DLL load failed: The specified module could not be found.",

@@ -40,6 +40,10 @@ EXAMPLES = {
     "ModuleNotFoundError: Cannot make tensors, PyTorch is not installed.": (
         "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into"
     ),
+    "ERROR: Could not find a version that satisfies the requirement torch==2.9.0 (from versions: none)": "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into",
+    "ERROR: No matching distribution found for torch==2.9.0": "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into",
+    "Whenever I try to import torch it says that the module does not exist": "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into",
+    "slurmstepd: error: execve(): torchrun: No such file or directory": "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into",
 }
 NOT_THIS = [
     "/usr/bin/python3: No module named torch_scatter",
@@ -49,7 +53,6 @@ NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch_scatter'",
     "ImportError: No module named torchvision",
     "torchrun: error: unrecognized arguments: --nproc",
-    "slurmstepd: error: execve(): torchrun: No such file or directory",
     "importlib.metadata.PackageNotFoundError: No package metadata was found for torchao",
     "ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package",
 ]

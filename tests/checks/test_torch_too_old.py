@@ -117,6 +117,9 @@ EXAMPLES = {
     "ValueError: This checkpoint was likely saved with a newer version of torch.": (
         "the installed torch is older than what uses it"
     ),
+    "ImportError: cannot import name 'DeviceMesh' from 'torch.distributed.device_mesh'": "a library asks torch for DeviceMesh, which this torch does not have: one of the two is too old",
+    "TypeError: load() got an unexpected keyword argument 'weights_only'": "the installed torch is older than what uses it: it does not have weights_only",
+    "TypeError: __init__() got an unexpected keyword argument 'persistent_workers'": "the installed torch is older than what uses it: it does not have persistent_workers",
 }
 NOT_THIS = [
     "self.flip = transforms.flip\nAttributeError: 'module' object has no attribute 'flip'",

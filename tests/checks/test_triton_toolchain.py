@@ -73,6 +73,8 @@ EXAMPLES = {
     "RuntimeError: the fused norm needs Triton, which is not installed here.": (
         "kernels cannot be compiled on this machine: Triton is not there"
     ),
+    "ImportError: DLL load failed while importing libtriton: The specified module could not be found.": "kernels cannot be compiled on this machine",
+    "ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler'": "kernels cannot be compiled on this machine",
 }
 NOT_THIS = [
     "A matching Triton is not available, some optimizations will not be enabled.",

@@ -45,10 +45,15 @@ EXAMPLES = {
         "layers.20.fc1.weight: the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and "
         "nothing gathered it"
     ),
+    "RuntimeError: The size of tensor a (0) must match the size of tensor b (512) at non-singleton dimension 1": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
+    "RuntimeError: The size of tensor a (1024) must match the size of tensor b (0) at non-singleton dimension 1": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
+    "RuntimeError: 'weight' must be 2-D": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
+    "RuntimeError: weight should have at least three dimensions": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
+    "RuntimeError: The size of tensor a (0) must match the size of tensor b": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
+    "FSDP(model, auto_wrap_policy=policy)\nThe size of tensor a (0) must match the size of tensor b (1024)": "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it",
 }
 NOT_THIS = [
     "- lm_head.weight: found shape torch.Size([32000, 4096]) in the checkpoint and torch.Size([32001, 4096]) in the model",
-    "RuntimeError: 'weight' must be 2-D",
     "RuntimeError: shape '[8, 8]' is invalid for input of size 0",
     "RuntimeError: running_mean should contain 64 elements not 32",
     "deepspeed --num_gpus 8 train.py\nIndexError: index out of range in self",
