@@ -285,6 +285,8 @@ docker run --gpus all -h sphagnum-4 bracken/lichen:latest ## sphagnum-4 bracken/
 ssh://git@code.fernworks.dev:7999/bracken/lichen-net.git ## fernworks bracken lichen-net
 arn:aws:iam::119988776655:user/rushbot on arn:aws:s3:::sedge-w/liverwort/a.pt ## 119988776655 rushbot sedge-w liverwort
 403 GET https://storage.googleapis.com/storage/v1/b/sedge-data/o?prefix=liverwort ## sedge-data liverwort
+KUBERNETES_NODE_NAME=reedsedge ## reedsedge
+{"level":"error","host":"stitchwort-04","msg":"gone"} ## stitchwort-04
 COMPUTERNAME=REEDMACE-PC USERDOMAIN=BULRUSH ## reedmace-pc bulrush
 {"labels": {"node_name": "gke-sedge-a2"}} ## gke-sedge-a2
 bind failed: uid=hornwort,ou=People-Moss,dc=quillwort,dc=org ## hornwort people-moss quillwort

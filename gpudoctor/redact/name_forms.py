@@ -95,7 +95,7 @@ _FORMS = (
     ),
     _form(
         "host",
-        "ost |ost: |ost=|ode |ode: |ode=|achine |achine: |unning on|xecuting on|tarted on|aunched on|ob on ",
+        'ost |ost: |ost=|ost"|ode |ode: |ode=|ode"|achine |achine: |unning on|xecuting on|tarted on|aunched on|ob on ',
         rf"(?i)\b(?:host|node|machine|(?:running|executing|executed|started|launched|job) on(?: host| node)?)"
         rf"[\"']?[ :=]{{1,3}}[\"']?({_LETTER_NAME})",
         sure=False,
@@ -156,7 +156,7 @@ _NCCL = late_pattern(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
 _SETTING_WORDS = ("ADDR", "HOST", "COMPUTERNAME", "NODE", "USER", "LOGNAME", "addr", "endpoint", "process_ip")
 _SETTING = late_pattern(
     r"(?<![A-Za-z0-9])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST"
-    r"|PBS_O_HOST|COMPUTERNAME|USERDOMAIN|--master[_-]addr|--rdzv[_-]endpoint|--main_process_ip|main_process_ip"
+    r"|PBS_O_HOST|(?:KUBERNETES_|K8S_)?NODE_NAME|COMPUTERNAME|USERDOMAIN|--master[_-]addr|--rdzv[_-]endpoint|--main_process_ip|main_process_ip"
     r"|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
     r"""(?:=|: {1,4}|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point)|(?<=_ip))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
