@@ -36,7 +36,8 @@ def second_look(
 
 def message_in(text: str) -> str | None:
     """Return the name and message of an exception that stands in a sentence, without the rest of the sentence."""
-    named = NAMED.search(text.replace('"', " "))  # a name behind a straight one is a record's, in a whole log
+    # A name behind a straight quote is quoted in a sentence, but a value in a logger's record.
+    named = None if text.lstrip().startswith("{") else NAMED.search(text.replace('"', " "))
     if named is None:
         return None
     begin = named.start("type")

@@ -36,6 +36,7 @@ def test_the_message_ends_where_the_sentence_goes_on():
     assert message_in("we see `KeyError: 'a b'` often") == "KeyError: 'a b'"
     assert message_in("it says ValueError: no rows When I use one card it runs") is not None
     assert message_in("no error is named here") is None
+    assert message_in('{"level": "INFO", "error": "ValueError: no rows"}') is None
 
 
 def test_a_pattern_of_a_line_s_beginning_looks_behind_a_rank_s_mark():
