@@ -5,7 +5,7 @@ Searching for a thousand literals at once costs one pass over the text; the patt
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import ahocorasick_rs
@@ -190,6 +190,14 @@ class Finder:
             automaton = self._small
         for number, start, end in automaton.find_matches_as_indexes(data, overlapping=True):
             yield Hit(start, end, self._owners[numbers[number]])
+
+    def begun(self, text: str, least: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the owners of the literals of which `text` ends in a proper beginning of at least so many bytes."""
+        end = text.encode()[-max(map(len, self.texts), default=0) :]
+        for literal, owners in zip(self.texts, self._owners, strict=True):
+            at = end.rfind(literal[:least]) if len(literal) > least else -1
+            if at >= 0 and literal.startswith(end[at:]):
+                yield owners
 
     @functools.cached_property
     def _small(self) -> ahocorasick_rs.BytesAhoCorasick:

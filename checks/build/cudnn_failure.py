@@ -36,6 +36,7 @@ STATUS = r"(?P<status>CUDNN_STATUS_(?!SUCCESS|\w*VERSION_MISMATCH|SUBLIBRARY|ARC
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"^CuDNNError {2,}Traceback \(most recent",  # a notebook's first line, until 0.3
         # "CuDNN error:" until 0.4, "RuntimeError: CUDNN_STATUS_…" alone until 0.3, numbers in brackets from others
         rf"(cuDNN|CuDNN|cudnn|CUDNN|DNN)\w* [Ee]rror:? .{{0,60}}?{STATUS}",
         r"RuntimeError: [Cc]uDNN error: (?P<status>CUDNN_STATUS_SUCCESS)",  # a CUDA older than the GPU

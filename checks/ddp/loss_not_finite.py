@@ -76,6 +76,7 @@ check = Check(
         ),
         # a script or library gives up
         r"\b[Ll]oss is (?P<value>\S.{0,60}?), stopping training",
+        r"(?:Error|Exception): .{0,60}\b(?:[Oo]utputs?|[Pp]redictions?|[Gg]radients?|[Ww]eights?) (?:is|are|was|were|became|contains?) (?P<value>nan|NaN|NAN)s?\b",
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
         r"non-finite loss, ending training",
         # an exception of the script's own, in whatever words

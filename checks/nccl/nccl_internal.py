@@ -50,6 +50,7 @@ check = Check(
         ),
         rf"{HEAD}{ERROR}",
         r"(?:RuntimeError|DistBackendError): NCCL error in: \S{0,200}$",  # cut off
+        r"NCCL error in: \S{0,200}NCCL\w{0,8}\.[ch]pp:\d+, (?!remote)[a-z ]+$",  # retyped
         rf"\bNCCL: {ERROR}",
         r"ncclUnhandledCudaError: Call to CUDA|ncclSystemError: System call|ncclInternalError: Internal check failed",
         r"ncclInvalidUsage: This usually reflects|ncclInvalidArgument: Invalid value for an argument",

@@ -62,5 +62,7 @@ STEP_ENDED = late_pattern(
     r"^srun: (?:Force Terminated|Terminating|Job step aborted|launch/slurm: _step_signal: Terminating)\b"
 )
 """What srun says of a step that it ends because one of its tasks had ended."""
-CANCELLED = late_pattern(r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) .{1,80} CANCELLED AT ")
+CANCELLED = late_pattern(
+    r"^slurmstepd\S*: error: (?:\*\*\* (?:JOB|STEP) .{1,80} CANCELLED AT |(?:Job|Step) .{1,80}, being killed$)"
+)
 """What Slurm says of a job or step that it ends: its tasks may still print for some seconds."""

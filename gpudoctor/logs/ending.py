@@ -96,10 +96,11 @@ class Ending(Struct):
     """Whether something failed for certain; else it only looks like it."""
 
 
-def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | None:
+def ended(lines: Sequence[Line], run: Run | None, course: Timeline, *, shown: bool = False) -> Ending | None:
     """Return how it ended where that was no good end; ``None`` where nothing says so, or the log comes to a good end.
 
-    The exit code of a command that was run has the last word.
+    The exit code of a command that was run has the last word. With `shown` there is something that a check knows: it
+    is what somebody asks about who says that a program failed.
     """
     # What NCCL tells of its setup is no end of anything: "cannot open shared object file" is how it says that there is
     # no plug-in.
@@ -166,7 +167,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     if end is not None and NCCL_WARNS.search(end.full) and not _harmless(end):
         return Ending(end.text[:500], [end], certain=False)
-    alone = run is None and len(lines) <= PASTE and not (course.raised or course.got_somewhere)
+    alone = run is None and len(lines) <= PASTE and not (shown or course.raised or course.got_somewhere)
     told = complaint(lines) if alone else None
     return None if told is None else Ending(told.text[:500], [told])
 

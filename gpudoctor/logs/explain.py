@@ -115,7 +115,8 @@ def explain_lines(
     if run is not None:
         judgement = of_run(judgement, run)
     none = judgement.cause is None and judgement.raised is None
-    ending = ended(lines, run, judgement.course) if none else said_why(judgement, lines)
+    shown = bool(judgement.remarks)
+    ending = ended(lines, run, judgement.course, shown=shown) if none else said_why(judgement, lines)
     if ending is not None:
         judgement = only_followed(judgement)
     found, unsaid = findings(judgement, ending, lines, registry.get, source)

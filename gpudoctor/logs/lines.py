@@ -26,6 +26,13 @@ ENTITIES = {
 }
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
+TYPED = late_pattern(r"(?<=Error|error|ption)\uff1a[ \u3000]?|(?<=Error|ption):(?=[^\W\d_])")
+"""The colon behind an exception's name as people type it: a wide one, or without the blank behind it."""
+MARKDOWN = late_pattern(r"[A-Za-z0-9_]\\_[A-Za-z0-9_\\]")
+ESCAPED = late_pattern(r"\\(?=[_*\[\]<>#])")
+"""The stroke that Markdown wants in front of a sign that would mark something."""
+WINDOWS = late_pattern(r"\\[A-Za-z.]")
+"""A path of Windows, or a sign of a string: not Markdown's."""
 FRAME_ESCAPED = 'File \\"'
 PLAIN_QUOTE = late_pattern(r'(?<!\\)"')
 """A line that was cut out of a text of JSON has none: its frames are those of a traceback all the same."""
@@ -90,6 +97,10 @@ def visible(raw: str) -> Iterator[str]:
     text = ANSI.sub("", raw) if "\x1b" in raw or "[" in raw else raw
     if not text.isascii():
         text = text.translate(CURLY)
+    if "rror" in text or "ption" in text:
+        text = TYPED.sub(": ", text)
+    if "\\_" in text and MARKDOWN.search(text) and not WINDOWS.search(text):
+        text = ESCAPED.sub("", text)
     if FRAME_ESCAPED in text and not PLAIN_QUOTE.search(text):
         text = text.replace('\\"', '"')
     if "&" in text and HTML.search(text):

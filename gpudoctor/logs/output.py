@@ -96,6 +96,11 @@ class Output(Chains):
         """The place of the last line where it was cut off; -1 where nothing shows that."""
         return fragment(self.lines)
 
+    def _in_message(self, place: int) -> bool:
+        """Return whether a line belongs to what an exception says that stands above it."""
+        raised = self.around(self.lines[place], place)
+        return raised is not None and raised.place < place
+
     def _ordinary(self, place: int) -> bool:
         """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
         line = self.lines[place]
@@ -124,5 +129,5 @@ class Output(Chains):
         noise = (line.bar and not FULL.search(text)) or any(words.search(text) for words in NO_OUTPUT)
         noise = noise or sentence(text)
         # What is indented below an exception belongs to it.
-        part = line.indent and self._traceback and not DATA.search(text)
+        part = line.indent and (self._traceback or self._in_message(place)) and not DATA.search(text)
         return bool(text) and not noise and not part

@@ -27,7 +27,7 @@ LAUNCH = late_pattern(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)
 AGENT = late_pattern(r"\btorch[./]distributed[./]elastic[./]")
 """The logger of torchrun's agent, or the file of its source."""
 SETTING = late_pattern(
-    r"^\s{1,8}(?:restart_count|master_(?:addr|port)|(?:group|role|local|global)_(?:rank|world_size)s?|role_world_sizes|global_world_sizes)="
+    r"^(?:restart_count|master_(?:addr|port)|(?:group|role|local|global)_(?:rank|world_size)s?|role_world_sizes|global_world_sizes)="
 )
 """A row of what the agent says of a group of workers that it starts."""
 TORCHRUN = late_pattern(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
@@ -120,7 +120,7 @@ class Restarts(Aftermath):
     def _of_launcher(self, place: int) -> bool:
         """Return whether a line is the launcher's own: its logger's, or a setting of the group that it starts again."""
         line = self.lines[place]
-        return AGENT.search(line.full, 0, 200) is not None or SETTING.match(line.full) is not None
+        return AGENT.search(line.full, 0, 200) is not None or SETTING.match(line.text) is not None
 
     def _of_message(self, place: int, failed: int, above: set[str]) -> bool:
         """Return whether a line below a launcher's word of a failure belongs to an exception.

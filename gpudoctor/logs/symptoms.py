@@ -14,6 +14,7 @@ from gpudoctor.logs.exception_names import named_in
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.placeholders import filled_fixes, filled_message, quotes_no_line
 from gpudoctor.logs.tracebacks import quoted_source
+from gpudoctor.logs.unfinished import Unfinished, as_far_as, unfinished
 from gpudoctor.logs.wrapping import cut_pieces, joined, likely_width
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.pattern_cache import compiled
@@ -149,6 +150,10 @@ def seen_in(
     for number, owner in _candidates([row.line for row in whole], find, any_case=any_case):
         line, place, pieces = whole[number]
         look(line, range(place, place + pieces), owner)
+    if not any_case:
+        for end in unfinished(lines, find):
+            if not any(at == end.place for at, _ in found):
+                found |= _begun(lines, end, load, words, width)
     apart = _apart(found.values())
     seen = [one for _, one in sorted(found.items()) if not one.symptom.differ or one.sighting.where in apart]
     return Sightings(seen, list(failed.values()))
@@ -182,6 +187,30 @@ def seen_alone(lines: Sequence[Line], place: int, owner: Owner, load: Load) -> S
     sighting = Sighting(line=line.text, around=around, groups={}, rank=line.rank, where=line.where)
     _, findings = _Words().findings(check, sighting)
     return Seen(check, line, place, sighting, findings[0], symptom) if findings else None
+
+
+def _begun(
+    lines: Sequence[Line], end: Unfinished, load: Load, words: "_Words", width: int
+) -> dict[tuple[int, str], Seen]:
+    """Return what a line shows whose end is missing, as far as it goes; where it may be of several checks, nothing."""
+    found: dict[tuple[int, str], Seen] = {}
+    line = lines[end.place]
+    for id, number in end.owners:
+        check = load(id)
+        symptom = check.symptoms[number] if check is not None and number < len(check.symptoms) else None
+        if check is None or symptom is None or symptom.last or _of_a_program(symptom, line):
+            continue
+        pattern = as_far_as(symptom.pattern, end.text, dots=end.dots)
+        if pattern is None:
+            continue
+        begun = replace(symptom, pattern=pattern)
+        sighting = _sighting(check, begun, line, end.place, lines, 0, width)
+        if sighting is None:
+            continue
+        result, findings = words.findings(check, sighting)
+        if findings and result.status is CheckStatus.FOUND:
+            found.setdefault((end.place, id), Seen(check, line, end.place, sighting, findings[0], symptom))
+    return found if len(found) == 1 else {}
 
 
 def _apart(seen: Iterable[Seen]) -> set[str | None]:
@@ -255,7 +284,10 @@ def _sighting(
     check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int, width: int
 ) -> Sighting | None:
     pattern = _compiled(symptom.pattern, flags)
-    match = pattern.search(line.full.rstrip())
+    full = line.full.rstrip()
+    if full.endswith("`") and full.count("`") % 2:
+        full = full[:-1]  # a quotation ends there that began lines above
+    match = pattern.search(full)
     if match is None and "^" in symptom.pattern.replace("^(?!", ""):
         # A launcher's or a logger's prefix stands in front; of what may not stand there, the whole line tells.
         match = pattern.search(line.text)

@@ -150,7 +150,8 @@ def _one(lines: Sequence[Line], place: int, end: int, between: str) -> Joined:
         line.text if between else " " * line.indent + line.text + _blanks(line) for line in rest
     )
     text = first.text + (between or _blanks(first)) + tail
-    line = replace(first, full=(first.full + between + tail)[:LINE_MOST], text=text[:LINE_MOST])
+    full = first.full.rstrip(" ") if between else first.full
+    line = replace(first, full=(full + between + tail)[:LINE_MOST], text=text[:LINE_MOST])
     return Joined(line, place, end - place + 1)
 
 

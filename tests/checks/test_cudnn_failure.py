@@ -2,6 +2,7 @@
 
 MESSAGE = "cuDNN could not do its part: mostly because memory ran out, or after an error that CUDA had not reported yet"
 EXAMPLES = {
+    "CuDNNError                 Traceback (most recent call last)": "cuDNN could not do its part: mostly because memory ran out, or after an error that CUDA had not reported yet",
     "RuntimeError: miopenStatusUnknownError": "cuDNN answered miopenStatusUnknownError; " + MESSAGE,
     "CUDNN failure 1: CUDNN_STATUS_NOT_INITIALIZED": "cuDNN answered CUDNN_STATUS_NOT_INITIALIZED; cuDNN could not do its part: mostly because memory ran out, or after an error that CUDA had not reported yet",
     "RuntimeError: cuDNN failed with status CUDNN_STATUS_NOT_INITIALIZED": "cuDNN answered CUDNN_STATUS_NOT_INITIALIZED; cuDNN could not do its part: mostly because memory ran out, or after an error that CUDA had not reported yet",

@@ -2,6 +2,8 @@
 
 MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
+    "ValueError: the predictions are nan at step 4": "the loss or a gradient is no longer finite: the loss was nan",
+    "AssertionError: the model's outputs are NaN": "the loss or a gradient is no longer finite: the loss was NaN",
     "Why am I getting nan as loss after the second step": "the loss or a gradient is no longer finite: the loss was nan",
     "训练到第5轮loss变成nan, 学习率是不是太大": MESSAGE,
     "Epoch 0:   2%|2 | 21/1000 [01:31<43:20, v_num=0, train_loss=nan.0, global_step=20.0]": MESSAGE,

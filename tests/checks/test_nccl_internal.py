@@ -2,6 +2,8 @@
 
 MESSAGE = "NCCL failed, and this line does not say of what"
 EXAMPLES = {
+    "NCCL error in: ProcessGroupNCCL.cpp:784, invalid usage": "NCCL failed, and this line does not say of what",
+    "RuntimeError:NCCL error in: ../lib/c10d/ProcessGroupNCCL.cpp:911, unhandled sys": "NCCL failed, and this line does not say of what",
     "gpu-03:811:902 [2] graph/xml.cc:5 NCCL WARN Error : too many XML nodes (max 16)\nRuntimeError: NCCL error in: ../torch/lib/c10d/ProcessGroupNCCL.cpp:784, internal error, NCCL version 2.7.8": "NCCL failed with 'internal error', and this line does not say of what; it had warned: Error : too many XML nodes (max 16)",
     "torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.hpp:9, internal error, NCCL version 2.21.5\nncclInternalError: Internal check failed.\nLast error:\nError : ring 3 does not contain rank 5": "NCCL failed with 'internal error', and this line does not say of what; its last error: Error : ring 3 does not contain rank 5",
     "RuntimeError: NCCL error in: /src/NCCLUtils.hpp:268, unhandled cuda error, NCCL version 2.21.5\nncclUnhandledCudaError: see below.\nLast error:\nCuda failure 999 'unknown error'": (

@@ -77,6 +77,13 @@ BOX = """\
 │    814 │   │   │   return (False, None)                                           │
 """
 
+SOFTLY = """\
+RuntimeError: Expected all tensors to be on the same\x20
+device, but found at least two devices, cuda:0 and\x20
+cpu! (when checking argument for argument index in\x20
+method wrapper_CUDA__index_select)
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "cause"),
@@ -94,3 +101,48 @@ BOX = """\
 def test_the_cause_shows(text, cause):
     first = explain(text).findings[0]
     assert (first.id, first.severity) == (cause, Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("RuntimeError：CUDA error：out of memory\n", "cuda-oom"),
+        ("RuntimeError:Address already in use\n", "port-in-use"),
+        (
+            "RuntimeError: CUDA error: CUBLAS\\_STATUS\\_NOT\\_INITIALIZED when calling `f(x)`\n",
+            "cublas-failure",
+        ),
+        ("RuntimeError: Expected all tensors to be on the same dev\n", "device-mismatch"),
+        (
+            "It stops with RuntimeError: CUDA error: device-side assert trigg...\nWhat can I do?\n",
+            "device-side-assert",
+        ),
+        (SOFTLY, "device-mismatch"),
+        ("`x.py:3: run()\nModuleNotFoundError: No module named 'einops'`\n", "module-missing"),
+        ("IndexError: tuple index out of range\n", "unrecognised-error"),
+        ("AttributeError: 'Net' object has no a\n", "unrecognised-error"),
+    ],
+)
+def test_text_that_people_retyped_wrapped_or_cut_short_is_read(text, id):
+    assert [finding.id for finding in explain(text).findings][:1] == [id]
+
+
+def test_a_line_that_ends_early_is_no_error_where_two_checks_begin_so():
+    assert [f.id for f in explain("RuntimeError: CUDA error: \n").findings][:1] == ["unrecognised-error"]
+
+
+def test_who_takes_a_warning_for_an_error_has_no_failure():
+    text = (
+        'Here the error comes: warnings.warn("Detected call of it before the other one. "\nHow to solve it\n'
+    )
+    assert not explain(text).findings
+
+
+def test_a_job_that_slurm_kills_for_its_memory_may_print_for_a_moment():
+    text = (
+        "step 10 loss 2.1\nstep 11 loss 2.0\n"
+        "slurmstepd: error: Job 41 exceeded memory limit (626359956 > 512000000), being killed\n"
+        "slurmstepd: error: *** JOB 41 ON node7 CANCELLED AT 2026-06-10T17:11:35 ***\nstep 12 loss 1.9\n"
+    )
+    first = explain(text).findings[0]
+    assert (first.id, first.severity) == ("host-oom-killed", Severity.ERROR)
