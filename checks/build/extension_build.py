@@ -85,7 +85,7 @@ check = Check(
         r"torch_extensions/\S{1,200}/(?P<extension>[\w.-]+)\.so: cannot open shared object file",
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
         Symptom(
-            r"cannot find -l(?!cuda(?!\w))(?P<library>\w+)",
+            r"cannot find -l(?P<library>\w+)",
             unless=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
         r"fatal error: (?P<toolkit>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",

@@ -102,9 +102,6 @@ check = Check(
         r"Error: .{0,100}(?:needs|requires) (?P<triton>Triton), which is not (?:installed|available)",
         r"DLL load failed while importing libtriton\b",
         r"cannot import name '\w+' from 'triton(?:\.\w+)*'",
-        Symptom(
-            r"/ld: cannot find -l(?P<library>cuda)(?!\w)", unless=r"build_ext|setup\.py|torch_extensions"
-        ),
     ],
     message="kernels cannot be compiled on this machine[: CXX names <cxx>, which does not run here][: CC names <cc>, and there is "
     "no such program][: <compiler> is not there][: <triton> is not there][: <header> is not there][: <library> is not "
