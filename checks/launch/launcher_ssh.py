@@ -16,9 +16,11 @@ available in the system", "launcher 'pdsh' not installed".
 | not enough slots | the hostfile, or Slurm, grants fewer processes than `-np` asks for |
 | unable to reliably start one or more daemons, orted: command not found | ssh works, and the same environment is not there on the other node |
 | launcher 'pdsh' not installed | DeepSpeed starts other nodes by pdsh |
+| ssh: connect to host NODE port 22: Connection refused | no ssh server runs there, or it listens on another port |
+| ssh: connect to host NODE port 22: Connection timed out, No route to host | a firewall, a wrong address, or the node is down |
 
-A name that does not resolve is `hostname-resolution`; "ssh: connect to host … Connection refused" is
-`rendezvous-unreachable`. Many clusters forbid ssh between nodes, or allow it only to nodes on which a job of yours runs.
+A name that does not resolve is `hostname-resolution`. Many clusters forbid ssh between nodes, or allow it only to nodes on
+which a job of yours runs.
 
 ## How to tell
 
