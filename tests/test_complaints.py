@@ -41,7 +41,6 @@ def examined(tmp_path, registry):
         ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
         ("RuntimeError: received 0 items of ancdata", "too-many-open-files"),
         ("Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152:", "nccl-nvls"),
-        ("NCCL INFO NET/Plugin: libnccl-net-x.so: /l.so.1: version `V_34' not found (by", "nccl-net-plugin"),
         ("OSError: [Errno 116] Stale file handle: '/data/a.tar'", "storage-stalled"),
         ("Gloo connectFullMesh failed with [gloo/pair.cc:144] no error, remote=[127.0.0.1]:3", "hostname-resolution"),
         ('docker: Error: could not select device driver "" with capabilities: [[gpu]].', "docker-no-runtime"),
@@ -55,6 +54,12 @@ def test_words_alone(text, id, examined):
     assert (finding.id, finding.severity, finding.source) == (id, Severity.ERROR, Source.LOG)
     assert report.verdict.primary == id
     assert finding.evidence[0].where == "the text:3"
+
+
+def test_what_nccl_only_informs_of_may_not_be_why(examined):
+    report = examined("It is slow.\n\nNCCL INFO NET/Plugin: libnccl-net-x.so: /l.so.1: version `V_34' not found (by\n")
+    [finding] = [f for f in report.findings if f.role is Role.CAUSE]
+    assert (finding.id, finding.severity) == ("nccl-net-plugin", Severity.WARNING)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def explain_lines(
     seen, failed = seen_in(lines, find, registry.get, quoted)
     raised = exceptions(lines, quoted)
     raised = with_handlers(raised) if scripts else raised
-    if not seen and len(lines) <= MOST_LINES:
+    if not seen and not failed and len(lines) <= MOST_LINES:
         seen, failed = second_look(lines, find, registry.get, quoted, raised=bool(raised))
     if run is not None:
         # The command has ended, so nothing waits; and nobody wrote anything into its output.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from gpudoctor.logs.own_source import FILES_MOST, source_of
-from gpudoctor.logs.raised import Raised
+from gpudoctor.logs.raised import NOT_OWN, Raised
 from gpudoctor.patterns import late_pattern
 
 DEPTH = 4
@@ -38,8 +38,12 @@ Block = tuple[Sequence[ast.stmt], int, ast.AST]
 
 
 def with_handlers(raised: Sequence[Raised]) -> list[Raised]:
-    """Return a log's exceptions; those that a script here catches, and goes on from, are marked so."""
-    paths = {one.frames[0].path for one in raised if one.headed and one.frames and one.frames[0].text}
+    """Return a log's exceptions; those that a script here catches, and goes on from, are marked so.
+
+    A library catches in one process what it raises again in another: its handlers tell nothing.
+    """
+    first = (one.frames[0] for one in raised if one.headed and one.frames)
+    paths = {frame.path for frame in first if frame.text and not NOT_OWN.search(frame.path)}
     if not 0 < len(paths) <= FILES_MOST:
         return list(raised)
     scripts = {path: _script(path) for path in paths}
@@ -48,11 +52,11 @@ def with_handlers(raised: Sequence[Raised]) -> list[Raised]:
 
 def _gets_over(raised: Raised, scripts: Mapping[str, "_Script | None"]) -> bool:
     frame = raised.frames[0] if raised.headed and raised.frames else None
-    if frame is None or not frame.text:
+    script = scripts.get(frame.path) if frame is not None and frame.text else None
+    if frame is None or script is None:
         return False
-    script = scripts[frame.path]
     type_ = raised.type if frame.function in (None, "<module>") else ""
-    return script is not None and script.gets_over(frame.line, frame.text, type_)
+    return script.gets_over(frame.line, frame.text, type_)
 
 
 def _script(path: str) -> "_Script | None":
