@@ -57,7 +57,9 @@ def test_words_alone(text, id, examined):
 
 
 def test_what_nccl_only_informs_of_may_not_be_why(examined):
-    report = examined("It is slow.\n\nNCCL INFO NET/Plugin: libnccl-net-x.so: /l.so.1: version `V_34' not found (by\n")
+    report = examined(
+        "It is slow.\n\nNCCL INFO NET/Plugin: libnccl-net-x.so: /l.so.1: version `V_34' not found (by\n"
+    )
     [finding] = [f for f in report.findings if f.role is Role.CAUSE]
     assert (finding.id, finding.severity) == ("nccl-net-plugin", Severity.WARNING)
 

@@ -31,10 +31,11 @@ RECORDED = Path(__file__).parent.parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
 COLD = {
     "cuda-stub-library", "driver-not-loaded", "torch-import-broken", "torch-missing", "torch-shadowed",
-    "torchvision-mismatch", "hostname-resolution", "scheduler-ended-job", "shm-too-small",
+    "torchvision-mismatch", "hostname-resolution", "scheduler-ended-job", "shm-too-small", "triton-toolchain",
 }  # fmt: skip
 """Those that fail at an import or by a library that is loaded there, for which no interpreter that has imported torch
-will do; and those that start themselves again in a namespace or a session, in which its forks are not."""
+will do; and those that start themselves again in a namespace, a session or a program of their own, in which its forks
+are not."""
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
     "alloc-conf": "needs 1 GPU",
@@ -93,6 +94,8 @@ def warm():
 
 @pytest.mark.parametrize("id", IDS)
 def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
+    # A header that torch.compile would compile for later kernels, too, takes longer than the one kernel here.
+    monkeypatch.setenv("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS", "0")
     said = []
     monkeypatch.setattr(reproduction, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
     patient = PATIENT
