@@ -17,7 +17,7 @@ RAISED = late_pattern(
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = late_pattern(
-    r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:_?[A-Z]\w{0,60}(?:Error|Exception|NotMet)|"
+    r"(?:^[\"'“‘]{0,2}|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:_?[A-Z]\w{0,60}(?:Error|Exception|NotMet|Expired)|"
     r"\w{0,60}(?:StopIteration|KeyboardInterrupt|SystemExit))(?:\(\w{1,60}\))?|"
     # those of the standard library that are not called so
     r"(?:zipfile\.)?BadZipFile|(?:socket\.)?(?:gaierror|herror)|(?:zlib|binascii|struct|cv2|lmdb|socket)\.error|"

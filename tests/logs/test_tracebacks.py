@@ -224,6 +224,9 @@ def test_the_plain_exception_is_one_at_the_beginning_of_a_line_alone():
 
 def test_what_a_module_of_exceptions_holds_is_one_whatever_it_is_called():
     assert said("mylib.exc.Unsupported: a call of print") == [("Unsupported", "a call of print")]
+    assert said("subprocess.TimeoutExpired: Command 'x' timed out") == [
+        ("TimeoutExpired", "Command 'x' timed out")
+    ]
     assert said("my.exceptions.Refused: no seat\nStopIteration: Caught in replica 0") == [
         ("Refused", "no seat"),
         ("StopIteration", "Caught in replica 0"),
