@@ -12,11 +12,12 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
 from gpudoctor.text import listed
+from gpudoctor.thread_stacks import main_thread
 
 EVERY = 2.0
 """Seconds between two looks."""
@@ -35,13 +36,9 @@ STACKS = 16
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 BUSY, IDLE = 0.5, 0.1
 """Shares of one processor from which on, and up to which, a rank is said to compute and to wait."""
-THREAD = re.compile(r"^Thread \S+ \(")
 LAUNCHER = re.compile(rb"(?:^|[/\0])torchrun\0|\0-m\0torch\.distributed\.(?:run|launch)\0")
 SEVERAL = re.compile(rb"\0--?nnodes[=\0](?!1\0|1:1\0)")
 """torchrun's command line, and one that waits for other nodes."""
-FRAME = re.compile(r"^\s+(?P<name>\S.*) \([^()]+:\d+\)$")
-MODULE = "<module>"
-"""The main thread alone has a module's own code below."""
 
 
 class Stat(NamedTuple):
@@ -208,12 +205,12 @@ class Family:
             if asked.poll() != 0:
                 continue
             into.seek(0)
-            frames = _main(into.read().decode(errors="replace").splitlines())
+            frames = main_thread(into.read().decode(errors="replace").splitlines())
             head = f"rank {member.rank} stands here (most recent call first):"
             if member.rank is None:
                 head = f'Thread {member.pid} (idle): "MainThread"'
             if frames:
-                parts += [head, *frames, ""]
+                parts += [head, *(frame[0] for frame in frames), ""]
         return "\n".join(parts)
 
     def drop(self) -> None:
@@ -240,17 +237,6 @@ def _did(member: Member) -> str:
 
 def _inherits(member: Member) -> bool:
     return member.parent is not None and member.parent.rank == member.rank
-
-
-def _main(lines: Iterable[str]) -> list[str]:
-    """Return the frames of the main thread out of what py-spy printed; it does not always know the thread's name."""
-    threads: list[list[str]] = [[]]
-    for line in lines:
-        if THREAD.match(line):
-            threads.append([])
-        elif FRAME.match(line):
-            threads[-1].append(line)
-    return next((t for t in threads if any(line.lstrip().startswith(MODULE) for line in t)), [])
 
 
 def _read(path: str) -> bytes:

@@ -37,7 +37,8 @@ FLOORS = {
     "child": "fork text",
     "process_memory": "",
     "output_tail": "",
-    "process_family": "text",
+    "thread_stacks": "",
+    "process_family": "text thread_stacks",
     "standstill": "output_tail process_family",
     "passthrough": "output_tail process_family process_memory standstill",
     "interpreter": "bad_input",
@@ -79,7 +80,7 @@ FLOORS = {
     "snapshot proving.state_proof",
     "proving.training_script": "",
     "proving.patience": "",
-    "proving.stacks": "child text",
+    "proving.stacks": "child text thread_stacks",
     "proving.training": "bad_input child interpreter proving.patience patient_process report proving.reproduction "
     "proving.stacks proving.training_script",
     "proving.side_by_side": "child fork report proving.scripts",

@@ -77,9 +77,9 @@ LEAVE_OUT = Fix(
     "After a node failure: leave the node out, and tell its administrator", "sbatch --exclude=NODE job.sh"
 )
 
-ENDED_BEFORE = (
-    rf"{OTHER}|[Ee]xit code|Error\b|[Ee]rror:(?! \*\*\* )|Out Of Memory|Killed|Segmentation|Aborted|Bus error"
-)
+FAILED = rf"{OTHER}|[Ee]xit code|Error\b|Out Of Memory|Killed|Segmentation|Aborted|Bus error"
+"""What tells that something else had failed."""
+ENDED_BEFORE = rf"{FAILED}|[Ee]rror:(?! \*\*\* )"
 """What tells that a task had failed before its step was ended."""
 
 check = Check(
@@ -97,7 +97,7 @@ check = Check(
         Symptom(
             r"\*\*\* STEP (?P<job>\d+)\S* ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
             near=r"srun: error: \S+: tasks? [\d,-]+: Terminated",
-            unless=rf"{OTHER}|[Ee]xit code|Error\b|[Ee]rror:(?! \*\*\* | \S+: tasks? [\d,-]+: Terminated)|Out Of Memory|Killed|Segmentation|Aborted|Bus error",
+            unless=rf"{FAILED}|[Ee]rror:(?! \*\*\* | \S+: tasks? [\d,-]+: Terminated)",
         ),
         # nor where the log ends there, and nothing had failed
         Symptom(
@@ -117,7 +117,7 @@ check = Check(
         Symptom(
             r"srun: error: (?P<reason>Timed out waiting for job step to complete)",
             near=r"Job step aborted",
-            unless=rf"{OTHER}|[Ee]xit code|Error\b|Out Of Memory|Killed|Segmentation|Aborted|Bus error",
+            unless=FAILED,
         ),
         r"srun: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
         r"Job killed due (?P<reason>hitting max wall clock limit|node failure)",

@@ -71,21 +71,22 @@ class Doubts(Timeline):
         if below and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place) or self._starved(line, place)
-        if self._only_informed(line) and not (told or self.asked):
+        alone = not (told or self.asked)
+        if alone and self._only_informed(line):
             return (
                 "NCCL only informs of it, and nothing shows that something failed: it may have got over it."
             )
         if self.in_thread(line, place) and not told:
             return "It ended a thread or a task, and not the process."
-        if not (told or self.asked) and self.python_warned(line, place):
+        if alone and self.python_warned(line, place):
             return "Python only warned of it, and the program went on."
-        if not (told or self.asked) and self._says_without(line, place):
+        if alone and self._says_without(line, place):
             return "The program says itself that it does without."
-        if not (told or self.asked) and self._ended_loop(line, place):
+        if alone and self._ended_loop(line, place):
             return "With such an exception a program may end a loop, and no traceback is here."
-        if not (told or self.asked) and self._only_warnings(line, place):
+        if alone and self._only_warnings(line, place):
             return "torch only warned of it; where the training waits, that may be why."
-        if not (told or self.asked) and self._caught_each_time(line, place):
+        if alone and self._caught_each_time(line, place):
             return "It was caught, as before, where the program had gone on: it may have been got over."
         if not told and self._behind_the_end(line, place):
             return "It was caught, it seems, and the work was done by then: it may have been got over."

@@ -13,6 +13,7 @@ import psutil
 
 from gpudoctor.child import Child, run
 from gpudoctor.text import ranges
+from gpudoctor.thread_stacks import main_thread
 
 LOOK = 10.0
 """Seconds that py-spy may take; it stops the process meanwhile, which hangs anyway."""
@@ -24,9 +25,6 @@ MOST = 64
 """Processes whose stacks are taken."""
 FRAMES = 12
 """Frames of a stack that are shown."""
-PY_SPY = re.compile(r"^\s+(?P<name>\S.*?) \((?P<path>[^()]+):(?P<line>\d+)\)$")
-FAULTHANDLER = re.compile(r"^\s+File \"(?P<path>[^\"]+)\", line (?P<line>\d+) in (?P<name>.+)$")
-THREAD = re.compile(r"^(?:Current thread|Thread) 0x|^Thread \S+ \(")
 LIBRARY = re.compile(r"^.*/(?:site|dist)-packages/|^.*/lib/python3\.\d+/|^/.*/(?=[^/]+$)")
 
 
@@ -41,15 +39,8 @@ class Stood:
     @property
     def frames(self) -> list[str]:
         """The main thread's frames, the innermost first, as ``function (path:line)``."""
-        threads: list[list[str]] = [[]]
-        for line in self.lines:
-            if THREAD.match(line):
-                threads.append([])
-            elif frame := FAULTHANDLER.match(line) or PY_SPY.match(line):
-                path = LIBRARY.sub("", frame["path"], count=1)
-                threads[-1].append(f"{frame['name']} ({path}:{frame['line']})")
-        # The main thread alone has a module's own code below.
-        return next((frames for frames in threads if any(f.startswith("<module> ") for f in frames)), [])
+        found = main_thread(self.lines)
+        return [f"{f['name']} ({LIBRARY.sub('', f['path'], count=1)}:{f['line']})" for f in found]
 
 
 class Stacks:

@@ -16,6 +16,7 @@ def load(path):
         {then}
 {more}
 """
+MISSING = "FileNotFoundError: [Errno 2] No such file or directory: 'a.npz'"
 IN_MAIN = "def main():\n    state = load('a.npz')\n    fit(state)\nmain()"
 
 
@@ -27,7 +28,7 @@ def worst(tmp_path):
         source,
         call="read(path)",
         function="load",
-        raised="FileNotFoundError: [Errno 2] No such file or directory: 'a.npz'",
+        raised=MISSING,
     ):
         script = tmp_path / "fit.py"
         script.write_text(textwrap.dedent(source))
@@ -41,6 +42,12 @@ def worst(tmp_path):
         return None if severity is Severity.NOTE else severity
 
     return of
+
+
+def in_load(script, source="return read(path)"):
+    """A traceback that begins in the third line of a script, in `load`."""
+    frame = f'  File "{script}", line 3, in load\n    {source}\n'
+    return f"Traceback (most recent call last):\n{frame}{MISSING}\n"
 
 
 def loads(then="return None", caught="OSError", more=IN_MAIN, try_="try:"):
@@ -106,24 +113,18 @@ def test_at_the_top_of_a_script_the_handler_s_type_and_what_follows_tell(worst):
 
 
 def test_a_script_that_is_another_by_now_tells_nothing(worst, tmp_path):
-    text = (
-        'Traceback (most recent call last):\n  File "{}", line 3, in load\n    return read(path, 2)\n'
-        "FileNotFoundError: [Errno 2] No such file or directory: 'a.npz'\n"
-    )
     script = tmp_path / "fit.py"
+    text = in_load(script, source="return read(path, 2)")
     script.write_text(loads())
-    assert explain(text.format(script)).worst() is Severity.ERROR
+    assert explain(text).worst() is Severity.ERROR
     script.write_text("def load(:\n\n    return read(path, 2)\n")
-    assert explain(text.format(script)).worst() is Severity.ERROR
+    assert explain(text).worst() is Severity.ERROR
 
 
 def test_without_leave_to_read_scripts_nothing_is_read(tmp_path):
     script = tmp_path / "fit.py"
     script.write_text(loads())
-    text = (
-        f'Traceback (most recent call last):\n  File "{script}", line 3, in load\n    return read(path)\n'
-        "FileNotFoundError: [Errno 2] No such file or directory: 'a.npz'\n"
-    )
+    text = in_load(script)
     assert explain(text).worst() is Severity.NOTE
     assert explain(text, source=False).worst() is Severity.ERROR
 
@@ -131,8 +132,5 @@ def test_without_leave_to_read_scripts_nothing_is_read(tmp_path):
 def test_what_torch_marks_as_a_rank_s_end_is_one(tmp_path):
     script = tmp_path / "fit.py"
     script.write_text(loads())
-    text = (
-        f'[rank1]: Traceback (most recent call last):\n[rank1]:   File "{script}", line 3, in load\n'
-        "[rank1]:     return read(path)\n[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'a.npz'\n"
-    )
+    text = textwrap.indent(in_load(script), "[rank1]: ")
     assert explain(text).worst() is Severity.ERROR
