@@ -109,6 +109,7 @@ SAID = {
     "bar": "the log ends before the first step: the bar stands at 0 %",
     "threads": "XLA waits where its devices meet, and not all of them come",
     "ended": "it was ended by Ctrl-C while it waited, and had printed no step",
+    "still": "it <silent>: its ranks stood still",
     "silent": "it <silent>: it may have stood still",
 }
 """By the group of a symptom: where the log stops."""
@@ -264,18 +265,14 @@ def environment(launch: Launch, host: Host) -> Iterator[Finding]:
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Set the processes side by side: who waits, and who stands elsewhere; without them, say where it stopped."""
-    told = next((SAID[name] for name in SAID if name in sighting.groups), "")
-    told = told.replace("<silent>", sighting.groups.get("silent", ""))
-    if "still" in sighting.groups:
-        told = told.replace("it may have stood still", "its ranks stood still")
+    name = next((name for name in SAID if name in sighting.groups), "")
+    told = SAID.get(name, "").replace("<silent>", sighting.groups.get("silent", ""))
     if "who" in sighting.groups:
         told += f", {sighting.groups['who']}"
     if "said" in sighting.groups and not somebody(sighting):
         return
     if told or not HEAD.search(sighting.around):
-        severity = next((ONLY_ENDS[name] for name in ONLY_ENDS if name in sighting.groups), Severity.ERROR)
-        if "still" in sighting.groups:
-            severity = Severity.ERROR
+        severity = ONLY_ENDS.get(name, Severity.ERROR)
         yield check.found(told or "somebody says that it stands still, and no error shows", severity=severity)
         return
     stands = list(standing(sighting.around.splitlines()))
